@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from datetime import timedelta
-from itertools import product
+from itertools import chain, product
 from multiprocessing import get_context
 from typing import Any
 
@@ -189,32 +189,40 @@ LOCAL = {
 
 def local_steps(side: int, rounds: int) -> None:
     """Time what one of eight GPUs packs, unpacks and keeps, beside copies of as many bytes."""
-    from tilewise.moves import _bound
-    from tilewise.moves.mesh.bound import BoundPart
-
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {side} x {side} bf16 on eight GPUs")
     for name, pair in LOCAL.items():
         sizes = side, side // 8, side // 2, side // 4
         source, target = (tilewise.parse(text.format(*sizes)) for text in pair)
         plan = tilewise.plan(source, target, "bf16")
-        (stage,) = plan.stages
-        part = BoundPart(stage, 3, plan.dtype, _bound, fused=True)
-        x = torch.randint(0, 255, (2 * plan.reads,), dtype=torch.uint8, device="cuda")
-        out, empty = torch.zeros(2 * plan.writes, dtype=torch.uint8, device="cuda"), x.new_empty
-        taken, slots = part.taken(out, empty)
-        arrive = sum(slot.size for _, _, slot in slots) if taken is not out else 0
-        steps = [
-            ("pack", lambda part=part, x=x: list(part.sent(x, x.new_empty)), _packed(part)),
-            ("unpack", lambda part=part, taken=taken, out=out: part.unpack_all(taken, out), arrive),
-            ("keep", lambda part=part, x=x, out=out: part.keep(x, out), plan.writes - int(stage.received[3])),
-        ]
+        steps = steps_of(plan, device=3)
         words = [f"{step} {ratio(run, 2 * count, rounds):.2f}" for step, run, count in steps if count]
         print(f"{plan.kinds[0]:12} {name:26} {', '.join(words)} of a copy", flush=True)
 
 
-def _packed(part: Any) -> int:
-    """Return the elements that are packed."""
-    return sum(slot.size for slot in part.part.sends if slot.moves)
+def steps_of(plan: Any, device: int) -> list[tuple[str, Callable[[], Any], int]]:
+    """Return the local steps of a device: names, runs, and the elements that they move."""
+    from tilewise.moves import _bound
+    from tilewise.moves.mesh.bound import BoundPart
+
+    (stage,) = plan.stages
+    part = BoundPart(stage, device, plan.dtype, _bound, fused=True)
+    x = torch.randint(0, 255, (2 * plan.reads,), dtype=torch.uint8, device="cuda")
+    out, empty = torch.zeros(2 * plan.writes, dtype=torch.uint8, device="cuda"), x.new_empty
+    packed, taken = part.packed(x, empty), part.taken(out, empty)
+
+    def pack() -> None:
+        for share in range(len(part.sends)):
+            list(part.sent(x, packed, share))
+
+    def unpack() -> None:
+        for batch in chain(*part.takes):
+            part.unpack(batch, taken, out)
+
+    sent, arrive = (
+        sum(slot.size for slot in slots if slot.moves) for slots in (part.part.sends, part.part.takes)
+    )
+    kept = plan.writes - int(stage.received[device])
+    return [("pack", pack, sent), ("unpack", unpack, arrive), ("keep", lambda: part.keep(x, out), kept)]
 
 
 def ratio(run: Callable[[], Any], size: int, rounds: int) -> float:

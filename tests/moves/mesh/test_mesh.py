@@ -10,8 +10,8 @@ from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, total, wanted
 
 from tilewise import DType, LayoutError, NotDecided, Refused, move, parse, plan
 from tilewise.moves import _bound, simulated
+from tilewise.moves.mesh import bound
 from tilewise.moves.mesh.adding import combined
-from tilewise.moves.mesh.bound import bound_parts
 from tilewise.moves.mesh.exchange import EVEN
 from tilewise.moves.mesh.held import Devices, Held
 from tilewise.moves.mesh.plan import mesh_plan
@@ -49,6 +49,23 @@ def test_elements_of_four_bits_share_bytes(seed):
         assert storage.tolist() == packed(after).tolist()
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_messages_in_shares_leave_the_same(seed, monkeypatch):
+    """As on a GPU: one kernel packs all messages of a share."""
+    monkeypatch.setattr(bound, "SHARED_FROM", 1)
+    monkeypatch.setattr(bound, "SHARES", 2 + seed % 3)
+    given = replace(drawn(seed), bits=8)
+    narrow = replace(given, bits=4)
+    expected = wanted(given, given.plan, seed)
+    for made, held in ((given.plan, lambda row: row.view("u1")), (narrow.plan, packed)):
+        every = [bound.bound_parts(made, device, _bound, fused=True) for device in range(made.devices.size)]
+        found, traffic = run(every, list(map(held, expected.before)))
+        for storage, after in zip(found, expected.after, strict=True):
+            assert storage.tolist() == held(after).tolist()
+        if made is given.plan:
+            assert sum(traffic.values()) == sum(made.bytes_sent)
+
+
 @pytest.mark.parametrize("seed", range(400))
 def test_sums_are_what_the_definition_says(seed):
     given = drawn_sum(seed)
@@ -76,7 +93,7 @@ def test_gradients_are_sums_over_all_that_an_element_went_to(seed):
     plan = mesh_plan(given.source, given.target, DType.of("f32"), shape=given.box, link=given.link)
     devices = plan.devices
     weights = [np.random.default_rng([seed, one]).integers(0, 9, plan.writes) for one in range(devices.size)]
-    every = [bound_parts(plan, device, _bound, back=True) for device in range(devices.size)]
+    every = [bound.bound_parts(plan, device, _bound, back=True) for device in range(devices.size)]
     held, _ = run(every, [weight.astype("f4").view("u1") for weight in weights])
     gradients = [storage.view("f4") for storage in held]
     for index in np.ndindex(*given.box):

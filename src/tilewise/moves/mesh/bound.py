@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -10,7 +12,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.adding import combined
 from tilewise.moves.mesh.exchange import MeshExchange
-from tilewise.moves.mesh.local import LocalMove, MessageSlot, local_part, room_of, sum_part
+from tilewise.moves.mesh.local import LocalMove, MessageSlot, fewest, local_part, room_of, sum_part
 from tilewise.moves.mesh.plan import MeshPlan
 from tilewise.moves.mesh.sums import Reduction, backwards
 
@@ -53,11 +55,24 @@ class _InBytes:
         return storage[begin : begin + self._bytes(slot.size)]
 
 
+SHARED_FROM = 1 << 30
+"""Bytes that a device takes, from which on messages go in shares: fewer travel faster as one."""
+SHARES = 2
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Messages that are packed, or unpacked, together."""
+
+    slots: Sequence[MessageSlot]
+    moves: Sequence[Callable[[Any, Any], Any]]
+
+
 class BoundPart(_InBytes):
     """The part of one device: packs and unpacks by the kernels of `move`, and names what is sent and taken.
 
-    On a GPU one kernel packs all messages and one unpacks them. On a CPU each message is packed when the one
-    before it is on its way.
+    On a GPU many bytes go in shares. One kernel packs all messages of a share, and one unpacks them, while
+    the other share is on its way. On a CPU each message is packed when the one before it is on its way.
     """
 
     def __init__(
@@ -66,46 +81,54 @@ class BoundPart(_InBytes):
         def bound(moves: Sequence[LocalMove]) -> list[Callable[[Any, Any], Any]]:
             return [bind(*move, dtype) for move in moves]
 
+        def batches(slots: Sequence[MessageSlot], share: int) -> list[Batch]:
+            own = [slot for slot in slots if slot.share == share]
+            return [Batch(some, bound(fewest(some))) for some in ([own] if fused else zip(own))]
+
         self.dtype = dtype
         self.room = self._bytes(exchange.target.size)
         """The bytes of the target's storage."""
         copies = prod(extent for extent, _ in exchange.target.local_copies)
         self.fills = int(exchange.wanted[device]) * copies == exchange.target.size
         """True if elements take all of them."""
-        self.part = local_part(exchange, device, max(1, 8 // dtype.bits))
+        shares = SHARES if fused and self._bytes(int(exchange.received.max())) >= SHARED_FROM else 1
+        self.part = local_part(exchange, device, max(1, 8 // dtype.bits), shares)
         self._keep = bound(self.part.keeps)
-        self._pack = bound(self.part.pack) if fused else []
-        self._unpack = bound(self.part.unpack) if fused else []
-        every = () if fused else (*self.part.sends, *self.part.takes)
-        self._each = {slot: bound(slot.moves) for slot in every}
+        self.sends, self.takes = (
+            [batches(slots, share) for share in range(shares)] for slots in (self.part.sends, self.part.takes)
+        )
+        """The messages of each share."""
 
-    def sent(self, x: Any, empty: Empty) -> Iterator[tuple[int, Any]]:
-        """Yield each other device with the bytes that are sent to it, packed where they have to be."""
+    def packed(self, x: Any, empty: Empty) -> Any:
+        """Return the storage from which messages are sent: that of x, or a buffer to pack them in."""
         room = room_of(self.part.sends)
-        storage = empty(self._bytes(room)) if room else x
-        for move in self._pack:
-            move(x, storage)
-        for slot in self.part.sends:
-            for move in self._each.get(slot, ()):
-                move(x, storage)
-            yield slot.peer, self._row(storage, slot)
+        return empty(self._bytes(room)) if room else x
 
-    def taken(
-        self, out: Any, empty: Empty, *, apart: bool = False
-    ) -> tuple[Any, list[tuple[int, Any, MessageSlot]]]:
-        """Return the storage of what is taken, and each other device with its bytes there.
+    def sent(self, x: Any, packed: Any, share: int) -> Iterator[tuple[int, Any]]:
+        """Yield each other device with the bytes of a share for it, packed where they have to be."""
+        for batch in self.sends[share]:
+            for move in batch.moves:
+                move(x, packed)
+            for slot in batch.slots:
+                yield slot.peer, self._row(packed, slot)
+
+    def taken(self, out: Any, empty: Empty, *, apart: bool = False) -> Any:
+        """Return the storage in which messages arrive: that of the target, or a buffer.
 
         `apart` takes all of it in storage of its own: `out` stays as it is until all is there.
         """
-        room = room_of(self.part.takes) or (apart and len(out))
-        storage = empty(self._bytes(room_of(self.part.takes)) or len(out)) if room else out
-        return storage, [(slot.peer, self._row(storage, slot), slot) for slot in self.part.takes]
+        room = room_of(self.part.takes)
+        return empty(self._bytes(room) or len(out)) if room or apart else out
+
+    def places(self, taken: Any, batch: Batch) -> Iterator[tuple[int, Any]]:
+        """Yield each other device with the place for its bytes."""
+        for slot in batch.slots:
+            yield slot.peer, self._row(taken, slot)
 
     def finish(self, x: Any, taken: Any, out: Any) -> None:
         """Put what was taken, and what stays, where the target has it."""
-        self.unpack_all(taken, out)
-        for slot in self.part.takes:
-            self.unpack(slot, taken, out)
+        for batch in chain(*self.takes):
+            self.unpack(batch, taken, out)
         self.keep(x, out)
 
     def keep(self, x: Any, out: Any) -> None:
@@ -113,17 +136,14 @@ class BoundPart(_InBytes):
         for move in self._keep:
             move(x, out)
 
-    def unpack_all(self, taken: Any, out: Any) -> None:
-        """Put all messages where the target has them, if one kernel does that."""
-        for move in self._unpack:
+    def unpack(self, batch: Batch, taken: Any, out: Any) -> None:
+        """Put messages where the target has them."""
+        for move in batch.moves:
             move(taken, out)
-
-    def unpack(self, slot: MessageSlot, taken: Any, out: Any) -> None:
-        """Put one message where the target has it."""
-        for move in self._each.get(slot, ()):
-            move(taken, out)
-        if not slot.moves and taken is not out:
-            self._row(out, slot)[:] = self._row(taken, slot)
+        if taken is not out:
+            for slot in batch.slots:
+                if not slot.moves:
+                    self._row(out, slot)[:] = self._row(taken, slot)
 
 
 class BoundSum(_InBytes):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.errors import LayoutError
@@ -20,7 +20,7 @@ from tilewise.moves.mesh.bound import Binding
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import Held, own_values
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
-from tilewise.moves.mesh.ranks import agreed, axes_of, remembered
+from tilewise.moves.mesh.ranks import GroupRanks, agreed, axes_of, remembered
 from tilewise.moves.types import given_type
 from tilewise.notation.dialects import Reading
 from tilewise.notation.read import reading
@@ -39,9 +39,6 @@ def redistributed(x: Any, source: Any, placements: Any, out: Any, bind: Binding)
 
 def _moved(x: Any, placements: Any, bind: Binding) -> Any:
     mesh, shape = x.device_mesh, tuple(x.shape)
-    local = x.to_local()
-
-    axes, extents = axes_of(mesh), tuple(mesh.mesh.shape)
 
     def made_plan() -> MeshPlan:
         before, after = (reading_of(one, mesh, shape) for one in (x.placements, placements))
@@ -50,7 +47,7 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
             after.layout,
             given_type(x.dtype),
             shape=shape,
-            mesh=dict(zip(axes, extents, strict=True)),
+            mesh=dict(zip(axes_of(mesh), mesh.shape, strict=True)),
             reduce=before.sums,
             parts=after.sums,
         )
@@ -59,20 +56,40 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
         if not isinstance(placements, Sequence) or not all(hasattr(it, "is_partial") for it in placements):
             hint = "such as (Shard(0), Replicate())"
             raise LayoutError("TW107", f"placements are a tuple, and not {placements!r}", hint=hint)
-        return remembered((tuple(x.placements), tuple(placements), axes, extents, shape, x.dtype), made_plan)
+        return remembered((x.placements, tuple(placements), mesh, shape, x.dtype), made_plan)
 
-    storage = local.contiguous()
+    storage = x.to_local().contiguous()
     with suppress(LayoutError):  # of which the agreement tells all ranks
-        whole = _whole(planned().source)
-        if tuple(local.shape) != whole:
-            storage = local.new_zeros(whole)
-            storage[tuple(map(slice, local.shape))] = local
+        whole = _sizes_of(planned(), mesh).before
+        if tuple(storage.shape) != whole:
+            padded = storage.new_zeros(whole)
+            padded[tuple(map(slice, storage.shape))] = storage
+            storage = padded
     move = agreed(mesh, planned, bind, storage)
-    made, plan, me = move(storage), move.plan, move.ranks.me
-    _, sizes = remembered((id(plan), me), lambda: (plan, _sizes(plan, me)))  # the plan keeps its number
-    made = made.view(_whole(plan.target))[tuple(map(slice, sizes))].contiguous()
-    stride = tuple(x.stride())
-    return type(x).from_local(made, mesh, placements, run_check=False, shape=x.shape, stride=stride)
+    sizes = _sizes_of(move.plan, mesh)
+    made = move(storage).view(sizes.after)
+    if sizes.own != sizes.after:
+        made = made[tuple(map(slice, sizes.own))].contiguous()
+    return type(x).from_local(
+        made, mesh, placements, run_check=False, shape=x.shape, stride=tuple(x.stride())
+    )
+
+
+class _Sizes(NamedTuple):
+    """The extents of a whole shard, before and after a plan, and of this rank's own shard after it."""
+
+    plan: MeshPlan
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    own: tuple[int, ...]
+
+
+def _sizes_of(plan: MeshPlan, mesh: Any) -> _Sizes:
+    def made() -> _Sizes:
+        me = GroupRanks.of(mesh).placed(mesh, plan.devices).me
+        return _Sizes(plan, _whole(plan.source), _whole(plan.target), _sizes(plan, me))
+
+    return remembered((id(plan), mesh), made)  # which keeps the plan, and its number
 
 
 @cache
@@ -100,7 +117,7 @@ def _with_gradient() -> Any:
 
 def reading_of(placements: Sequence[Any], mesh: Any, shape: tuple[int, ...]) -> Reading:
     """Return the layout of a tensor with these placements, and the axes along which it is a sum."""
-    sizes = [f"{name}={extent}" for name, extent in zip(axes_of(mesh), mesh.mesh.shape, strict=True)]
+    sizes = [f"{name}={extent}" for name, extent in zip(axes_of(mesh), mesh.shape, strict=True)]
     words = ", ".join(map(repr, placements))
     text = f"({words},) on DeviceMesh(({', '.join(sizes)},))"
     return reading(text, dialect="dtensor", shape=shape, sums=True)

@@ -6,8 +6,9 @@ they lie side by side in the target, they are taken there. Otherwise a move pack
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from tilewise.moves.mesh.modes import Piece
 
 LocalMove = tuple[Layout, Layout]
 """The layouts of a local move."""
+_Message = tuple[int, int, Sequence[Piece]]
+"""A peer, the number of a share, and its elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class MessageSlot:
     size: int
     moves: tuple[LocalMove, ...] = ()
     """Between the storage and the buffer; none where it goes from, or to, the storage itself."""
+    share: int = 0
+    """The share of the elements for the peer that it has."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,15 @@ class LocalPart:
     keeps: tuple[LocalMove, ...]
     """Moves from the source's storage to the target's, of what stays."""
 
-    @property
-    def pack(self) -> tuple[LocalMove, ...]:
-        """Return the moves that pack all messages, as few as there can be."""
-        return tuple(_fused([pair for slot in self.sends for pair in slot.moves]))
 
-    @property
-    def unpack(self) -> tuple[LocalMove, ...]:
-        """Return the moves that unpack all messages, as few as there can be."""
-        return tuple(_fused([pair for slot in self.takes for pair in slot.moves]))
+def fewest(slots: Sequence[MessageSlot]) -> Sequence[LocalMove]:
+    """Return the moves of all these messages, as few as there can be."""
+    moves: Sequence[LocalMove] = [pair for slot in slots for pair in slot.moves]
+    while True:
+        joined = [_joined(run) for run in _even_runs(moves)]
+        if len(joined) == len(moves):
+            return moves
+        moves = joined
 
 
 def room_of(slots: Sequence[MessageSlot]) -> int:
@@ -58,17 +63,30 @@ def room_of(slots: Sequence[MessageSlot]) -> int:
     return max((slot.begin + slot.size for slot in slots if slot.moves), default=0)
 
 
-def local_part(exchange: MeshExchange, device: int, together: int = 1) -> LocalPart:
-    """Return the part of a device; `together` elements share a byte, with which every message begins."""
+def local_part(exchange: MeshExchange, device: int, together: int = 1, shares: int = 1) -> LocalPart:
+    """Return the part of a device; `together` elements share a byte, with which every message begins.
+
+    With several `shares`, what goes to a peer is sent in as many messages, in their order.
+    """
     order = _Order.of(exchange)
     sends = [(int(peer), order.pieces(device, int(peer))) for peer in np.flatnonzero(exchange.sends(device))]
-    takes = [(int(peer), order.pieces(int(peer), device)) for peer in np.flatnonzero(exchange.takes(device))]
-    keeps = [piece for peer, pieces in takes if peer == device for piece in pieces]
+    takes = {int(peer): order.pieces(int(peer), device) for peer in np.flatnonzero(exchange.takes(device))}
+    keeps = takes.pop(device, [])
     return LocalPart(
-        tuple(_slots(exchange.source, sends, together, is_source=True)),
-        tuple(_slots(exchange.target, [one for one in takes if one[0] != device], together, is_source=False)),
+        tuple(_slots(exchange.source, _shared(sends, shares), together, is_source=True)),
+        tuple(_slots(exchange.target, _shared(takes.items(), shares), together, is_source=False)),
         tuple(pair for piece in keeps for pair in _kept(exchange, piece)),
     )
+
+
+def _shared(messages: Iterable[tuple[int, Sequence[Piece]]], shares: int) -> list[_Message]:
+    """Return each share of all messages, those of the first share first."""
+    found: list[_Message] = []
+    for share, (peer, pieces) in product(range(shares), list(messages)):
+        own = [part for piece in pieces for part in piece.share(share, shares)]
+        if own:
+            found.append((peer, share, own))
+    return found
 
 
 @dataclass(frozen=True)
@@ -97,14 +115,14 @@ def sum_part(forth: MeshExchange, device: int) -> SumPart:
             [replace(piece, write=piece.write + begin) for piece in pieces]
             for begin in forth.target.local_begins
         ]
-        slots = [_slots(once, [(peer, own)], 1, is_source=False) for own in copies]
+        slots = [_slots(once, [(peer, 0, own)], 1, is_source=False) for own in copies]
         sends.append(tuple(_backwards(slot) for (slot,) in slots))
     counts = forth.sends(device)
     counts[device] = forth.takes(device)[device]
     for peer in np.flatnonzero(counts).tolist():
         pieces = order.pieces(device, peer)
         places = tuple((piece.read, tuple((it[0], it[1]) for it in piece.digits)) for piece in pieces)
-        (slot,) = _slots(forth.source, [(peer, pieces)], 1, is_source=True)
+        (slot,) = _slots(forth.source, [(peer, 0, pieces)], 1, is_source=True)
         sums.setdefault(places, (_backwards(slot), []))[1].append(peer)
     return SumPart(tuple(sends), tuple((slot, tuple(peers)) for slot, peers in sums.values()), forth.shared)
 
@@ -121,16 +139,16 @@ def _kept(exchange: MeshExchange, piece: Piece) -> Iterator[LocalMove]:
 
 
 def _slots(
-    held: Held, messages: Sequence[tuple[int, Sequence[Piece]]], together: int, *, is_source: bool
+    held: Held, messages: Sequence[_Message], together: int, *, is_source: bool
 ) -> Iterator[MessageSlot]:
     """Yield the messages of one side."""
     plain = not held.swizzles and (is_source or not held.local_copies)
-    if plain and all(_is_row_of_bytes(pieces, together, is_source) for _, pieces in messages):
-        for peer, (piece,) in messages:
-            yield MessageSlot(peer, _begin(piece, is_source), piece.size)
+    if plain and all(_is_row_of_bytes(pieces, together, is_source) for _, _, pieces in messages):
+        for peer, share, (piece,) in messages:
+            yield MessageSlot(peer, _begin(piece, is_source), piece.size, share=share)
         return
     end = 0
-    for peer, pieces in messages:
+    for peer, share, pieces in messages:
         begin = end = -(-end // together) * together
         moves: list[LocalMove] = []
         for piece in pieces:
@@ -138,16 +156,7 @@ def _slots(
             storage = _in_storage(held, piece, is_source=is_source)
             moves += [(storage, row)] if is_source else [(row, copy) for copy in _copied(held, storage)]
             end += piece.size
-        yield MessageSlot(peer, begin, end - begin, tuple(moves))
-
-
-def _fused(moves: Sequence[LocalMove]) -> Sequence[LocalMove]:
-    """Return the moves, as one where they differ in evenly spaced begins alone, or as few."""
-    while True:
-        joined = [_joined(run) for run in _even_runs(moves)]
-        if len(joined) == len(moves):
-            return moves
-        moves = joined
+        yield MessageSlot(peer, begin, end - begin, tuple(moves), share)
 
 
 def _even_runs(moves: Sequence[LocalMove]) -> Iterator[Sequence[LocalMove]]:

@@ -64,6 +64,18 @@ class Piece:
             yield Piece(((last - first, read, write), *whole.digits), whole.read, whole.write)
         yield from moved(last).between(0, end - last * inner.size)
 
+    def share(self, at: int, of: int) -> Iterator[Piece]:
+        """Yield the elements with one of even shares of the slowest digit's values, if it has any.
+
+        >>> for at in range(2):
+        ...     print(*Piece(((5, 4, 1), (4, 1, 5))).share(at, 2))
+        Piece(digits=((2, 4, 1), (4, 1, 5)), read=0, write=0)
+        Piece(digits=((3, 4, 1), (4, 1, 5)), read=8, write=2)
+        """
+        values = self.digits[0][0] if self.digits else 1
+        begin, end = (values * share // of * (self.size // values) for share in (at, at + 1))
+        yield from self.between(begin, end)
+
     def at(self, value: int, source: MeshStep, target: MeshStep) -> Piece:
         """Return the piece at a value of one more digit."""
         return Piece(self.digits, self.read + value * source.memory, self.write + value * target.memory)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from hashlib import sha256
 from importlib import import_module, metadata
 from threading import Thread
@@ -54,6 +54,12 @@ class GroupRanks:
     me: int
     """The number of this process's device."""
 
+    @cached_property
+    def numbers(self) -> list[int]:
+        """Return the number of each device's rank in the group."""
+        dist: Any = sys.modules["torch.distributed"]
+        return [dist.get_group_rank(self.group, rank) for rank in self.ranks]
+
     @classmethod
     def of(cls, mesh: Any) -> GroupRanks:
         """Return the ranks of a DeviceMesh or a group, in its order; None is the group of all ranks."""
@@ -62,8 +68,12 @@ class GroupRanks:
             hint = "torchrun starts ranks, and torch.distributed.init_process_group joins them"
             raise LayoutError("TW707", "there is no process group", hint=hint)
         is_mesh = hasattr(mesh, "get_group")
-        group = mesh if mesh is not None and not is_mesh else dist.group.WORLD
-        numbers = mesh.mesh.reshape(-1).tolist() if is_mesh else dist.get_process_group_ranks(group)
+        if is_mesh:
+            group = mesh.get_group() if mesh.ndim == 1 else dist.group.WORLD
+            numbers = mesh.mesh.reshape(-1).tolist()
+        else:
+            group = dist.group.WORLD if mesh is None else mesh
+            numbers = dist.get_process_group_ranks(group)
         me = dist.get_rank()
         if me not in numbers:
             raise LayoutError("TW701", f"rank {me} is not among the ranks of the mesh")
@@ -136,12 +146,15 @@ def axes_of(mesh: Any) -> tuple[str, ...]:
 
 
 class Messages:
-    """The messages of one step. Where one fails, the others still go on before the error is raised."""
+    """The messages of one step. Where one fails, the others still go on before the error is raised.
+
+    On GPUs they go together, as one call: one by one they would wait for each other.
+    """
 
     def __init__(self, ranks: GroupRanks, tag: int, *, together: bool) -> None:
         self.ranks, self.tag, self.together = ranks, tag, together
         self.dist: Any = sys.modules["torch.distributed"]
-        self._ops: list[Any] = []
+        self._rows: dict[Any, dict[int, Any]] = {self.dist.isend: {}, self.dist.irecv: {}}
         self._works: list[Any] = []
         self.failed: dict[int, str] = {}
         """{device: the reason why its messages do not come}."""
@@ -155,27 +168,37 @@ class Messages:
         return self._begun(self.dist.irecv, row, device)
 
     def _begun(self, way: Any, row: Any, device: int) -> Any:
-        rank, group = self.ranks.ranks[device], self.ranks.group
         if self.together:
-            self._ops.append(self.dist.P2POp(way, row, rank, group))
-            return self
+            self._rows[way][device] = row
+            return None
         with self._failing(device):
-            return way(row, rank, group=group, tag=self.tag)
+            return way(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
 
-    def start(self) -> None:
-        """Begin all messages at once where they go together: on GPUs they would wait for each other."""
-        if self._ops:
-            self._works += self.dist.batch_isend_irecv(self._ops)
-            self._ops = []
+    def start(self, like: Any) -> None:
+        """Begin the messages that go together; all ranks call it, also those that have no message."""
+        group, numbers = self.ranks.group, self.ranks.numbers
+        if not self.together:
+            return
+        if len(numbers) == self.dist.get_world_size(group):
+            every = [[like.new_empty(0)] * len(numbers) for _ in self._rows]
+            for rows, own in zip(every, self._rows.values(), strict=True):
+                for device, row in own.items():
+                    rows[numbers[device]] = row
+            sent, taken = every
+            self._works = [self.dist.all_to_all(taken, sent, group, async_op=True)]
+        else:
+            ops = [
+                self.dist.P2POp(way, row, self.ranks.ranks[device], group)
+                for way, rows in self._rows.items()
+                for device, row in rows.items()
+            ]
+            self._works = self.dist.batch_isend_irecv(ops) if ops else []
 
     def wait(self, work: Any, device: int) -> bool:
         """Return True when a message has arrived, False where it does not come."""
-        if self.together:
-            self.start()
-            while self._works:
-                self._works.pop().wait()  # the stream waits, and this process goes on
-            return True
-        if device not in self.failed:
+        while self._works:
+            self._works.pop().wait()  # the stream waits, and this process goes on
+        if work is not None and device not in self.failed:
             with self._failing(device):
                 work.wait()
         return device not in self.failed
@@ -251,14 +274,17 @@ def agreed(
 
     refused  TW707 a rank that does not answer, TW708 ranks with different calls
     """
-    ranks, plan, error, move = GroupRanks.of(mesh), None, None, None
+    ranks = remembered((GroupRanks, mesh, _world()), lambda: GroupRanks.of(mesh))
+    plan, error, move = None, None, None
     size = x.numel() * x.element_size() if _is_tensor(x) else -1
     device = x.device if _is_tensor(x) else ranks.device
     on_gpu = _on_gpu(device)
     try:
         plan = planned()
-        placed = ranks.placed(mesh, plan.devices)
-        move = remembered((id(plan), placed, on_gpu), lambda: MeshMove(plan, placed, bind, on_gpu=on_gpu))
+        move = remembered(
+            (id(plan), mesh, _world(), on_gpu),  # the move keeps the plan, and so its number
+            lambda: MeshMove(plan, ranks.placed(mesh, plan.devices), bind, on_gpu=on_gpu),
+        )
         if x is not None:
             move.check(x, out)
     except LayoutError as own:
@@ -277,7 +303,7 @@ def agreed(
 
 
 _REMEMBERED: dict[Any, Any] = {}
-MOST = 256
+MOST = 1024
 """Plans and moves that are remembered, at most."""
 
 
@@ -297,8 +323,14 @@ def needs_gradient(x: Any) -> bool:
     return bool(sys.modules["torch"].is_grad_enabled() and x.requires_grad)
 
 
+def _world() -> Any:
+    """Return the group of all ranks; what is remembered of one is not taken for another."""
+    dist = sys.modules.get("torch.distributed")
+    return dist.group.WORLD if dist is not None and dist.is_available() else None
+
+
 def _on_gpu(device: Any) -> bool:
-    return str(device) != "cpu"
+    return bool(device != "cpu" and device.type != "cpu")
 
 
 def _is_tensor(x: Any) -> bool:
@@ -401,15 +433,15 @@ class MeshMove:
                 made = out[: part.room]
             else:
                 made = held.new_empty(part.room) if part.fills else held.new_zeros(part.room)
-            messages = Messages(self.ranks, at, together=_on_gpu(held.device))
             if isinstance(part, BoundSum):
-                self._reduce(part, messages, held, made)
+                self._reduce(part, at, held, made)
             else:
-                self._exchange(part, messages, held, made, apart=apart)
+                self._exchange(part, at, held, made, apart=apart)
             held = made
         return held
 
-    def _reduce(self, part: BoundSum, messages: Messages, x: Any, made: Any) -> None:
+    def _reduce(self, part: BoundSum, tag: int, x: Any, made: Any) -> None:
+        messages = Messages(self.ranks, tag, together=_on_gpu(x.device))
         rows = part.taken(x.new_empty)
         takes = [(messages.take(row, peer), peer) for peer, row in rows.items()]
         sends = []
@@ -418,31 +450,38 @@ class MeshMove:
                 rows[peer] = row
             else:
                 sends.append((messages.send(row, peer), peer))
+        messages.start(x)
         for work, peer in [*takes, *sends]:
             messages.wait(work, peer)
         messages.end()
         self._clear(made)
         part.finish(rows, made, x.new_zeros)
 
-    def _exchange(self, part: BoundPart, messages: Messages, x: Any, made: Any, *, apart: bool) -> None:
-        taken, slots = part.taken(made, x.new_empty, apart=apart)
-        takes = [(messages.take(row, peer), peer, slot) for peer, row, slot in slots]
-        sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, x.new_empty)]
-        messages.start()
+    def _exchange(self, part: BoundPart, tag: int, x: Any, made: Any, *, apart: bool) -> None:
+        packed, taken = part.packed(x, x.new_empty), part.taken(made, x.new_empty, apart=apart)
+        begun = []
+        for share, batches in enumerate(part.takes):
+            messages = Messages(self.ranks, tag, together=_on_gpu(x.device))
+            takes = [
+                (batch, [(messages.take(row, peer), peer) for peer, row in part.places(taken, batch)])
+                for batch in batches
+            ]
+            sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, packed, share)]
+            messages.start(x)
+            begun.append((messages, takes, sends))
         if not apart:
             part.keep(x, made)
-        for work, peer, slot in takes:
-            if messages.wait(work, peer) and not apart:
-                part.unpack(slot, taken, made)
-        for work, peer in sends:
-            messages.wait(work, peer)
-        messages.end()
+        for messages, takes, sends in begun:
+            for batch, works in takes:
+                arrived = [messages.wait(work, peer) for work, peer in works]
+                if all(arrived) and not apart:
+                    part.unpack(batch, taken, made)
+            for work, peer in sends:
+                messages.wait(work, peer)
+            messages.end()
         if apart:
             self._clear(made)
-            for _, _, slot in takes:
-                part.unpack(slot, taken, made)
-            part.keep(x, made)
-        part.unpack_all(taken, made)
+            part.finish(x, taken, made)
 
     def _clear(self, made: Any) -> None:
         """Make the target 0 if it has parts of a sum: this rank may have nothing of it."""
@@ -496,8 +535,12 @@ def words_of(plan: MeshPlan | None) -> list[str]:
 
 def digests(parts: Sequence[str], size: int, version: str, refusal: str = "", needs: str = "") -> bytes:
     """Return a digest of each part of a call."""
-    every = [version, *parts, str(size), needs, refusal]
-    return b"".join(sha256(part.encode()).digest()[:DIGEST] for part in every)
+    return b"".join(map(_digest, [version, *parts, str(size), needs, refusal]))
+
+
+@lru_cache(4 * MOST)
+def _digest(part: str) -> bytes:
+    return sha256(part.encode()).digest()[:DIGEST]
 
 
 def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
@@ -512,6 +555,7 @@ def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
     messages = Messages(ranks, TAG, together=_on_gpu(device))
     takes = [(messages.take(rows[at], at), at) for at in others]
     sends = [(messages.send(mine, at), at) for at in others]
+    messages.start(mine)
     for work, at in [*takes, *sends]:
         messages.wait(work, at)
     messages.end()
@@ -536,9 +580,10 @@ def differing(said: Sequence[bytes], ranks: Sequence[int]) -> Iterator[str]:
     >>> list(differing([a, b, a], [0, 1, 2]))
     ['rank 1 has another number of bytes']
     """
+    if len(set(said)) == 1 and said[0].endswith(_digest("")):
+        return
     fields = [[row[at * DIGEST : (at + 1) * DIGEST] for row in said] for at in range(len(FIELDS))]
-    refuses = sha256(b"").digest()[:DIGEST]
-    refused = [at for at, row in enumerate(fields[-1]) if row != refuses]
+    refused = [at for at, row in enumerate(fields[-1]) if row != _digest("")]
     for at in refused:
         yield f"rank {ranks[at]} refuses its call"
     for name, column in zip(FIELDS[:-1], fields, strict=False):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -64,25 +65,34 @@ def run(
     storages, traffic = list(held), Counter[tuple[int, int]]()
     for parts in zip(*every, strict=True):
         after = [_empty(part.room) for part in parts]
-        sent = {
-            (device, peer): row
-            for device, part in enumerate(parts)
-            for peer, row in part.sent(storages[device], _empty)
-        }
-        for (device, peer), row in sent.items():
-            if device != peer:
-                traffic[device, peer] += len(row)
+        sent: dict[tuple[int, int], list[Any]] = defaultdict(list)
+        for device, part in enumerate(parts):
+            for peer, row in _sent(part, storages[device]):
+                sent[device, peer].append(row)
+                if device != peer:
+                    traffic[device, peer] += len(row)
         for device, part in enumerate(parts):
             if isinstance(part, BoundSum):
-                rows = {sender: row for (sender, receiver), row in sent.items() if receiver == device}
+                rows = {sender: row for (sender, receiver), (row,) in sent.items() if receiver == device}
                 part.finish(rows, after[device], _empty)
                 continue
-            taken, slots = part.taken(after[device], _empty)
-            for peer, row, _ in slots:
-                row[:] = sent[peer, device]
+            taken = part.taken(after[device], _empty)
+            for batch in chain(*part.takes):
+                for peer, row in part.places(taken, batch):
+                    row[:] = sent[peer, device].pop(0)
             part.finish(storages[device], taken, after[device])
         storages = after
     return storages, traffic
+
+
+def _sent(part: BoundPart | BoundSum, x: Any) -> Iterator[tuple[int, Any]]:
+    """Yield each device with the bytes for it."""
+    if isinstance(part, BoundSum):
+        yield from part.sent(x, _empty)
+    else:
+        packed = part.packed(x, _empty)
+        for share in range(len(part.sends)):
+            yield from part.sent(x, packed, share)
 
 
 def _empty(size: int) -> Any:
