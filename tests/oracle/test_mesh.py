@@ -22,6 +22,8 @@ import pytest
 from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, parted, total, wanted
 
 from tilewise import LayoutError, NotDecided, move, parse, plan
+from tilewise.moves.mesh import bound
+from tilewise.moves.mesh import ranks as ranks_module
 from tilewise.moves.mesh.plan import mesh_plan
 from tilewise.moves.types import given_type
 
@@ -101,24 +103,65 @@ def test_ranks_hold_what_the_definition_says(torch, tmp_path, size):
     chosen = seeds(size)
 
     def work(rank: int) -> list[str]:
-        from tilewise.moves import bind
-
-        bad = []
-        for seed in chosen:
-            given = drawn(seed)
-            plan = given.plan
-            expected = wanted(given, plan, seed)
-            x = torch.from_numpy(expected.before[rank].view(np.uint8))
-            bound = bind(plan)
-            made = bound(x).numpy()
-            out = torch.full_like(torch.from_numpy(made), 255)
-            bound(x, out)
-            after = expected.after[rank].view(np.uint8)
-            if not (made == after).all() or not ((out.numpy() == after) | (after == 0)).all():
-                bad.append(f"{seed}")
-        return [f"{len(chosen)} moves", *bad]
+        return [f"{len(chosen)} moves", *wrong_moves(torch, chosen, rank)]
 
     assert ranks(size, work, tmp_path) == [[f"{len(chosen)} moves"]] * size
+
+
+def wrong_moves(torch: Any, chosen: list[int], rank: int) -> Iterator[str]:
+    """Yield the moves after which a rank has not what the definition says."""
+    from tilewise.moves import bind
+
+    for seed in chosen:
+        given = drawn(seed)
+        expected = wanted(given, given.plan, seed)
+        x = torch.from_numpy(expected.before[rank].view(np.uint8))
+        move_of_rank = bind(given.plan)
+        made = move_of_rank(x).numpy()
+        out = torch.full_like(torch.from_numpy(made), 255)
+        move_of_rank(x, out)
+        after = expected.after[rank].view(np.uint8)
+        if not (made == after).all() or not ((out.numpy() == after) | (after == 0)).all():
+            yield f"move {seed}"
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("way", ["all-to-all", "pairs"])
+def test_messages_that_go_together_are_the_same(torch, tmp_path, monkeypatch, size, way):
+    """The code path of GPUs, on CPUs: gloo has no all-to-all of lists, and pairs stand in for it."""
+    dist = torch.distributed
+    whole = dist.get_world_size
+
+    def all_to_all(taken: list[Any], sent: list[Any], group: Any, async_op: bool) -> Any:
+        ops = [
+            dist.P2POp(way, row, at, group)
+            for way, rows in ((dist.isend, sent), (dist.irecv, taken))
+            for at, row in enumerate(rows)
+            if len(row)
+        ]
+        return Waits(dist.batch_isend_irecv(ops) if ops else [])
+
+    monkeypatch.setattr(ranks_module, "_on_gpu", lambda device: True)
+    monkeypatch.setattr(bound, "SHARED_FROM", 16)
+    monkeypatch.setattr(dist, "all_to_all", all_to_all)
+    monkeypatch.setattr(dist, "get_world_size", lambda group=None: whole(group) + (way == "pairs"))
+    moves, every = seeds(size)[:20], sums(size)[:10]
+
+    def work(rank: int) -> list[str]:
+        return [f"{size} ranks", *wrong_moves(torch, moves, rank), *wrong_sums(torch, every, rank, size)]
+
+    assert ranks(size, work, tmp_path) == [[f"{size} ranks"]] * size
+
+
+@dataclass
+class Waits:
+    """The works of several messages as one."""
+
+    works: list[Any]
+
+    def wait(self) -> None:
+        for work in self.works:
+            work.wait()
 
 
 def gathered(torch: Any, own: Any, size: int) -> list[Any]:
@@ -145,18 +188,22 @@ def test_ranks_hold_the_sums(torch, tmp_path, size):
     chosen = sums(size)
 
     def work(rank: int) -> list[str]:
-        from tilewise.moves import bind
-
-        def run(plan: Any, before: list[np.ndarray]) -> list[np.ndarray]:
-            made = bind(plan)(torch.from_numpy(before[rank]))
-            out = torch.full_like(made, 77)
-            assert torch.equal(bind(plan)(torch.from_numpy(before[rank]), out)[made != 0], made[made != 0])
-            return [one.numpy() for one in gathered(torch, made, size)]
-
-        faults = [check_sum(drawn_sum(seed), seed, run) for seed in chosen]
-        return [f"{len(chosen)} sums", *filter(None, faults)]
+        return [f"{len(chosen)} sums", *wrong_sums(torch, chosen, rank, size)]
 
     assert ranks(size, work, tmp_path) == [[f"{len(chosen)} sums"]] * size
+
+
+def wrong_sums(torch: Any, chosen: list[int], rank: int, size: int) -> Iterator[str]:
+    """Yield the sums of which some rank has another."""
+    from tilewise.moves import bind
+
+    def run(plan: Any, before: list[np.ndarray]) -> list[np.ndarray]:
+        made = bind(plan)(torch.from_numpy(before[rank]))
+        out = torch.full_like(made, 77)
+        assert torch.equal(bind(plan)(torch.from_numpy(before[rank]), out)[made != 0], made[made != 0])
+        return [one.numpy() for one in gathered(torch, made, size)]
+
+    yield from filter(None, (check_sum(drawn_sum(seed), seed, run) for seed in chosen))
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
