@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.calls import parse
     from tilewise.moves import move
     from tilewise.moves.plan import plan
+    from tilewise.products import gemm
     from tilewise.questions.agree import agree
     from tilewise.questions.at import at
     from tilewise.questions.banks import banks
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tilewise.questions.code import code
     from tilewise.questions.descriptor import descriptor
     from tilewise.questions.emit import emit
+    from tilewise.questions.emit_gemm import emit_gemm
     from tilewise.questions.emit_move import emit_move
     from tilewise.questions.explain import explain
     from tilewise.questions.explore import explore
@@ -94,9 +96,11 @@ __all__ = [
     "code",
     "descriptor",
     "emit",
+    "emit_gemm",
     "emit_move",
     "explain",
     "explore",
+    "gemm",
     "gpuid_x",
     "gpuid_y",
     "idesc",
@@ -139,11 +143,15 @@ def __getattr__(name: str) -> Any:
         from tilewise import moves
 
         return getattr(moves, name)
+    if name == "gemm":
+        from tilewise.products import gemm
+
+        return gemm
     if name == "algebra":
         from importlib import import_module
 
         return import_module("tilewise.algebra")
-    if name in SUMMARIES or name == "emit_move":
+    if name in SUMMARIES or name in ("emit_gemm", "emit_move"):
         return _layout.questions[name]
     raise AttributeError(
         f"module 'tilewise' has no attribute {name!r}", name=name, obj=_sys.modules[__name__]

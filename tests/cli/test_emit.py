@@ -11,26 +11,19 @@ def emit(tilewise, *words):
     return tilewise("emit", "wgmma", *words)
 
 
-def test_a_kernel_is_the_style_unless_another_is_named(tilewise):
-    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--name", "mine")
+def test_constants_are_the_style_unless_another_is_named(tilewise):
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16")
     assert (run.code, run.err) == (0, "")
-    assert 'extern "C" __global__ void __launch_bounds__(128) mine(' in run.out
-    assert "cudaLaunch" not in run.out
-    assert (
-        run.out
-        == emit(tilewise, "--tile", "64,64,64", "--dtype", "bf16", "--name", "mine", "--style", "kernel").out
-    )
+    assert "constexpr unsigned long long B_DESCRIPTOR = 0x4000004000010000;" in run.out
+    words = "--tile", "64,64,64", "--dtype", "bf16", "--style", "constants"
+    assert run.out == emit(tilewise, *words).out
 
 
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (["--host"], "cudaError_t launch_gemm_bf16_64x64x64("),
-        (["--style", "constants"], "constexpr unsigned long long B_DESCRIPTOR = 0x4000004000010000;"),
         (["--style", "cute"], "SM90_64x64x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::K>"),
-        (["--load", "copy"], "fence.proxy.async.shared::cta"),
-        (["--stages", "3"], "t % 3"),
-        (["--a", "reg"], "const unsigned char *A"),
+        (["--a", "reg"], "const unsigned (&a)[4]"),
         (
             ["--major-a", "mn", "--mode-a", "32B", "--order-a", "k"],
             "A [64, 64] bf16, MN-major in global memory, mode 32B",
@@ -52,54 +45,38 @@ def test_two_types(tilewise):
 
 
 def test_json(tilewise):
-    run = emit(tilewise, "--tile", "128x64x128", "--dtype", "bf16", "--load", "tma", "--json")
+    run = emit(tilewise, "--tile", "128x64x128", "--dtype", "bf16", "--json")
     data = run.json
     code = data.pop("code")
-    assert code.startswith("// D [M, N] = A [M, K] B [N, K]^T")
+    assert code.startswith("// wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16")
     assert data == {
         "engine": "wgmma",
-        "style": "kernel",
-        "name": "gemm_bf16_128x64x128",
-        "instruction": "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16",
+        "style": "constants",
         "tile": [128, 64, 128],
+        "instruction": "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16",
         "threads": 256,
-        "shared_bytes": 49160,
-        "stages": 1,
+        "shared_bytes": 49152,
         "A": {
             "dtype": "bf16",
             "major": "k",
-            "load": "tma",
+            "place": "smem",
+            "layout": "Swizzle<3,3,3> o S[((16, 8), (2, 64)) : ((512, 64), (8192, 1))]",
             "mode": "128B",
             "order": "mn",
-            "layout": "Swizzle<3,3,3> o S[((16, 8), (2, 64)) : ((512, 64), (8192, 1))]",
             "offset": 0,
             "descriptor": {"value": "0x4000004000010000", "lbo": 16, "sbo": 1024},
             "steps": {"k": [0, 2, 4, 6, 1024, 1026, 1028, 1030], "mn": [0, 512], "unit": 16},
-            "tensor_map": {
-                "tensorDataType": "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
-                "globalDim": ["64", "M", "K / 64"],
-                "globalStrides": ["K * 2", "128"],
-                "boxDim": [64, 128, 2],
-                "swizzle": "CU_TENSOR_MAP_SWIZZLE_128B",
-            },
         },
         "B": {
             "dtype": "bf16",
             "major": "k",
-            "load": "tma",
+            "place": "smem",
+            "layout": "Swizzle<3,3,3> o S[((8, 8), (2, 64)) : ((512, 64), (4096, 1))]",
             "mode": "128B",
             "order": "mn",
-            "layout": "Swizzle<3,3,3> o S[((8, 8), (2, 64)) : ((512, 64), (4096, 1))]",
             "offset": 32768,
             "descriptor": {"value": "0x4000004000010000", "lbo": 16, "sbo": 1024},
             "steps": {"k": [0, 2, 4, 6, 512, 514, 516, 518], "mn": [0], "unit": 16},
-            "tensor_map": {
-                "tensorDataType": "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
-                "globalDim": ["64", "N", "K / 64"],
-                "globalStrides": ["K * 2", "128"],
-                "boxDim": [64, 64, 2],
-                "swizzle": "CU_TENSOR_MAP_SWIZZLE_128B",
-            },
         },
         "D": {"dtype": "f32", "layout": D64},
     }
@@ -110,7 +87,7 @@ def test_a_in_registers_has_no_descriptor(tilewise):
     assert data["A"] == {
         "dtype": "f16",
         "major": "k",
-        "load": "reg",
+        "place": "reg",
         "layout": "S[((4, 2, 8), (2, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]",
     }
 
@@ -250,7 +227,7 @@ def test_mma_says_what_is_slow_beside_the_kernel(tilewise) -> None:
 
 
 def test_mma_on_hopper_knows_of_what_is_faster(tilewise) -> None:
-    assert "tilewise emit wgmma" in mma(tilewise, "--dtype", "f16", "--arch", "sm_90").err
+    assert "tilewise emit gemm" in mma(tilewise, "--dtype", "f16", "--arch", "sm_90").err
     assert mma(tilewise, "--dtype", "f16", "--arch", "sm_100").err == ""
 
 
@@ -304,3 +281,68 @@ def test_the_json_has_the_conflicts_of_all_three_tiles(tilewise, layout, banks):
         each["ideal"] * banks["wavefronts"],
         banks["ways"],
     )
+
+
+# -- gemm --------------------------------------------------------------------------------------------
+
+
+def gemm(tilewise, *words):
+    return tilewise("emit", "gemm", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--dtype", "bf16"], "gemm_bf16_128x256x64("),
+        (["--dtype", "bf16", "--host", "--name", "mine"], "cudaError_t launch_mine("),
+        (["--dtype", "bf16", "--tile", "128x128", "--cluster", "1x2"], "In a cluster of 1 x 2 blocks"),
+        (["--dtype", "bf16", "--problem", "512x512x4096"], "// D [M, N] = A B^T"),
+        (["--dtype-a", "e4m3", "--dtype-b", "e5m2", "--out", "bf16"], "m64n256k32.f32.e4m3.e5m2"),
+        (["--dtype", "e4m3", "--scales", "row", "--bias"], "scale_a[m] scale_b[n] A B^T + bias[n]"),
+        (["--dtype", "f16", "--alpha", "--c"], "float beta, const float *__restrict__ C"),
+        (["--dtype", "f16", "--major-a", "mn", "--batched"], "int M, int N, int K, int batches"),
+        (["--dtype", "bf16", "--stages", "3", "--workers", "1", "--tile", "64x256"], "full[3]"),
+    ],
+)
+def test_a_product_has_what_is_asked(tilewise, words, shown):
+    run = gemm(tilewise, *words)
+    assert (run.code, run.err) == (0, "")
+    assert shown in run.out
+
+
+def test_the_json_of_a_product_has_its_schedule(tilewise):
+    data = gemm(tilewise, "--dtype", "bf16", "--out", "bf16", "--json").json
+    assert data["schedule"] == {
+        "cluster": [2, 1],
+        "group": 8,
+        "stages": 4,
+        "stage_bytes": 49152,
+        "workers": 2,
+        "barriers": {"full": 1, "empty": 4},
+    }
+    assert (data["B"]["shared_by"], data["B"]["box"], data["D"]["box"]) == (2, [64, 128], [64, 64])
+    assert data["code"].startswith("// D [M, N] = A B^T\n// by wgmma")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 2, "the types of A and B are not given"),
+        (["--dtype", "bf16", "--tile", "128x60"], 1, "m64n60k16 does not exist"),
+        (["--dtype", "bf16", "--tile", "128x128x64"], 2, "--tile 128x128x64 is not MxN"),
+        (["--dtype", "bf16", "--problem", "9x9x9", "--tile", "64x64"], 2, "--tile is chosen where"),
+        (["--dtype", "bf16", "--scales", "block"], 2, "'block' is no kind of scales"),
+        (["--dtype", "s8", "--bias"], 2, "sums in s32 are D as they are"),
+        (["--dtype", "bf16", "--cluster", "3x1"], 1, "3 blocks do not share the 256 rows of B"),
+    ],
+)
+def test_a_product_that_is_refused_or_not_understood(tilewise, words, code, said):
+    run = gemm(tilewise, *words)
+    assert (run.code, run.out) == (code, "")
+    assert said in run.err
+
+
+def test_a_kernel_around_wgmma_is_that_of_gemm(tilewise):
+    run = emit(tilewise, "--tile", "64x64x64", "--dtype", "bf16", "--host")
+    assert run.code == 2
+    assert "tilewise emit gemm has it" in run.err

@@ -11,8 +11,6 @@ from tests.codegen.mma_cases import layout_of
 
 from tilewise.codegen.mma import kernel as of_mma
 from tilewise.codegen.mma import planned
-from tilewise.codegen.wgmma import kernel as of_wgmma
-from tilewise.codegen.wgmma import planned as wgmma
 
 
 @dataclass(frozen=True)
@@ -23,14 +21,9 @@ class Host:
     text: str
 
     @property
-    def plain(self) -> bool:
-        """Return whether it makes no tensor map, for which the driver's header would be needed."""
-        return "cuda.h>" not in self.text
-
-    @property
     def arch(self) -> str:
         """Return the architecture for which nvcc compiles it."""
-        return "sm_90a" if "wgmma.mma_async" in self.text else str(self.plan.arch)
+        return str(self.plan.arch)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -42,11 +35,6 @@ def _mma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
     layouts = [None if text is None else layout_of(text) for text in asked.pop("layouts", (None, None))]
     plan = planned(tile, dtype, layouts=tuple(layouts), **asked)
     return Host(plan, of_mma.host_source(plan))
-
-
-def _wgmma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
-    plan = wgmma(tile, dtype, **asked)
-    return Host(plan, of_wgmma.host_source(plan))
 
 
 _ASKED: dict[str, tuple[Callable[..., Host], tuple[int, int, int], str, dict[str, Any]]] = {
@@ -65,8 +53,6 @@ _ASKED: dict[str, tuple[Callable[..., Host], tuple[int, int, int], str, dict[str
         "f16",
         {"arch": "sm_75", "layouts": ("S[(64, 32) : (40, 1)]", None)},
     ),
-    "wgmma by threads": (_wgmma, (64, 64, 64), "bf16", {"load": "copy"}),
-    "wgmma by TMA": (_wgmma, (128, 128, 64), "bf16", {"stages": 3}),
 }
 NAMES = tuple(_ASKED)
 

@@ -45,14 +45,7 @@ int main()
 """
 
 
-PLAIN = [name for name in NAMES if name != "wgmma by TMA"]
-
-
-def test_one_alone_makes_tensor_maps() -> None:
-    assert [name for name in NAMES if host(name).plain] == PLAIN
-
-
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_grid_its_threads_and_its_bytes_are_what_is_launched(name: str, tmp_path: Path) -> None:
     launched_as_planned(host(name), tmp_path)
 
@@ -81,7 +74,7 @@ def on_paper(text: str) -> str:
 
 
 def test_a_wrong_grid_would_be_seen(tmp_path: Path) -> None:
-    right = host(PLAIN[0])
+    right = host(NAMES[0])
     wrong = Host(right.plan, right.text.replace("dim3(N / ", "dim3(2 * N / "))
     with pytest.raises(AssertionError, match="4 3"):
         launched_as_planned(wrong, tmp_path)

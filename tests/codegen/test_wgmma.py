@@ -1,14 +1,13 @@
-"""Emitted wgmma kernels: the addresses that they use, against the layouts; what is refused; their texts."""
+"""Tiles around wgmma: their addresses against the layouts; what is refused; their texts."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
-from tests.codegen import wgmma_in_cute, wgmma_on_device
+from tests.codegen import wgmma_in_cute
 from tests.codegen.wgmma_cases import CASES, Case, random_cases
 from tests.hardware.of_wgmma import reads
 
@@ -16,14 +15,11 @@ from tilewise import LayoutError, Refused, parse
 from tilewise.codegen import source_of
 from tilewise.codegen.parts.copies import chunks
 from tilewise.codegen.parts.template import filled
-from tilewise.codegen.wgmma import Operand, kernel_source, planned
-from tilewise.codegen.wgmma.boxes import Symbolic, copy_of
-from tilewise.codegen.wgmma.kernel import host_source
+from tilewise.codegen.wgmma import Operand, planned
 from tilewise.codegen.wgmma.styles import constants_source, cute_source
 from tilewise.hardware.limits import SHARED_BYTES
 
 SHARED = [(case, own) for case in (*CASES, *random_cases(40, seed=4)) for own in case.plan.in_shared]
-BOXED = [(case, own) for case, own in SHARED if own.load == "tma" or own.order]
 NAMES = [f"{case} {own.name}" for case, own in SHARED]
 
 
@@ -38,7 +34,7 @@ def samples(rows: int, k: int) -> list[tuple[int, int]]:
     return [*itertools.product((0, rows - 1), (0, k - 1)), *((x * 7 % rows, x * 13 % k) for x in range(8))]
 
 
-def test_there_are_forty_kernels_and_each_kind_is_among_them() -> None:
+def test_there_are_forty_tiles_and_each_kind_is_among_them() -> None:
     plans = [case.plan for case in CASES]
     shared = [own for plan in plans for own in plan.in_shared]
     assert len(set(map(str, CASES))) == len(CASES) >= 40
@@ -46,8 +42,8 @@ def test_there_are_forty_kernels_and_each_kind_is_among_them() -> None:
     assert {(own.mode.name, own.major) for own in shared if own.input.dtype.bits == 16} == {
         *itertools.product(("none", "32B", "64B", "128B"), ("k", "mn"))
     }
-    assert {(own.name, own.major, own.order, own.load) for own in shared if own.order} == {
-        *itertools.product("AB", ("k", "mn"), ("mn", "k"), ("tma", "copy"))
+    assert {(own.name, own.major, own.order) for own in shared if own.order} == {
+        *itertools.product("AB", ("k", "mn"), ("mn", "k"))
     }
     assert {plan.accumulator.name for plan in plans} == {"f16", "f32", "s32"}
     assert {plan.a.in_registers for plan in plans} == {True, False}
@@ -76,42 +72,6 @@ def test_copies_by_threads_put_every_16_bytes_where_the_tile_has_them(case: Case
         assert names["place"](line, along // each) * 16 + inside == byte_of(row, k)
 
 
-@pytest.mark.parametrize(("case", "own"), BOXED, ids=[f"{case} {own.name}" for case, own in BOXED])
-def test_boxes_land_where_the_tile_has_their_elements(case: Case, own: Operand) -> None:
-    """The C++ of sizes, strides and coordinates, computed for the second tile each way of three."""
-    made, packed = Symbolic(own), max(1, 8 // own.input.dtype.bits)
-    extents = {"M": 3 * own.rows, "N": 3 * own.rows, "K": 3 * own.k, "row": own.rows, "t": 1}
-    sizes, strides = ([value(word, extents) for word in words] for words in (made.sizes, made.strides))
-    asked = copy_of(own, 3 * own.rows, 3 * own.k).tensor_map.arguments
-    assert (asked["globalDim"], asked["globalStrides"], asked["boxDim"]) == (sizes, strides, list(made.box))
-    width = own.input.dtype.bits * packed // 8
-    line = 3 * (own.k // packed if own.major == "k" else own.rows) * width
-    landed, landing, byte_of = {}, made.map.landing(), bytes_of(own)
-    for fetch in made.fetches("row", "t"):
-        corner = [value(word, extents) for word in fetch.coordinates]
-        for index in itertools.product(*(range(0, extent, 1 + extent // 6) for extent in made.box)):
-            place = [x + i for x, i in zip(corner, index, strict=True)]
-            assert all(x < size for x, size in zip(place, sizes, strict=True))
-            at = place[0] * width + sum(x * step for x, step in zip(place[1:], strides, strict=True))
-            outer, inner = at // line, at % line // width
-            row, k = (outer, inner) if own.major == "k" else (inner, outer)
-            landed[row - own.rows, k * packed - own.k] = fetch.start + landing.place(*index[::-1])["m"]
-    assert landed
-    for (row, k), byte in landed.items():
-        assert byte == byte_of(row, k)
-
-
-def value(word: str, extents: dict[str, int]) -> int:
-    """A C++ expression of whole numbers."""
-    return int(eval(word.replace("/", "//"), {}, extents))
-
-
-def test_a_tile_of_more_rows_than_a_box_has_is_seen_as_one_more_dimension() -> None:
-    made = Symbolic(planned((512, 8, 16), "bf16").a)
-    assert made.box == (16, 256, 2)
-    assert [fetch.coordinates for fetch in made.fetches("row", "t")] == [("t * 16", "0", "row / 256")]
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_registers_hold_whole_words_and_d_pairs_of_neighbours(case: Case) -> None:
     plan = case.plan
@@ -134,26 +94,9 @@ def test_stages_and_operands_do_not_overlap_and_begin_where_patterns_do() -> Non
 # -- texts ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_kernels_are_readable_and_complete(case: Case) -> None:
-    plan = case.plan
-    source = kernel_source(plan)
-    assert "$" not in source
-    assert "#include" not in source
-    assert max(map(len, source.splitlines())) <= 130
-    assert source.count("    multiply(d, ") == plan.k_steps
-    assert source.count("fence.proxy.async") == (
-        bool(plan.by_tma) + any(o.load == "copy" for o in plan.in_shared)
-    )
-    assert ("mbarrier.try_wait.parity" in source) == bool(plan.by_tma)
-    for own in plan.in_shared:
-        assert f"{own.descriptor.value:#018x}" in source
-        assert str(own.tile) in source
-
-
 def test_a_transpose_bit_for_each_16_bit_operand_in_shared_memory() -> None:
     def flags(*dtypes: str, **asked: object) -> str:
-        found = re.search(r"%\d+, ([\d, ]+);", kernel_source(planned((64, 64, 256), *dtypes, **asked)))
+        found = re.search(r"%\d+, ([\d, ]+);", constants_source(planned((64, 64, 256), *dtypes, **asked)))
         assert found
         return found[1]
 
@@ -163,17 +106,6 @@ def test_a_transpose_bit_for_each_16_bit_operand_in_shared_memory() -> None:
     assert flags("tf32") == "1, 1, 1"
     assert flags("e4m3", "e5m2") == "1, 1, 1"
     assert flags("s8", "u8") == flags("b1") == "1"
-
-
-def test_the_host_makes_a_map_for_each_operand_that_tma_loads() -> None:
-    both = host_source(planned((128, 128, 64), "bf16"))
-    assert both.count("cuTensorMapEncodeTiled(") == 2
-    assert both.index("#include <cuda.h>") < both.index("struct alignas(128) CUtensorMap")
-    assert "<<<dim3(N / 128, M / 128), 256, 32776, stream>>>(map_a, map_b, (float *)D, M, N, K)" in both
-    neither = host_source(planned((64, 64, 64), "f16", load="copy", accumulator="f16", name="half"))
-    assert "cuda.h>" not in neither
-    assert "half<<<" in neither
-    assert "((const unsigned char *)A, (const unsigned char *)B, (unsigned short *)D, M, N, K)" in neither
 
 
 def test_bare_constants_have_the_rows_of_a_when_there_are_several_blocks() -> None:
@@ -200,8 +132,7 @@ def test_cute_names_the_atom_and_the_instruction() -> None:
     assert "ATile" not in held
 
 
-def test_the_scripts_that_need_a_gpu_or_cute_can_be_called() -> None:
-    assert callable(wgmma_on_device.main)
+def test_the_script_that_needs_cute_can_be_called() -> None:
     kernel = wgmma_in_cute._kernel(CASES[0].plan, 0)
     assert "place_A(unsigned i, unsigned j)" in kernel
     assert "multiply((half_t *)shared, (half_t *)(shared + 8192), d);" in kernel
@@ -223,10 +154,9 @@ def test_the_scripts_that_need_a_gpu_or_cute_can_be_called() -> None:
         ((64, 64, 64), ("e4m3",), {"majors": ("mn", "k")}, "TW602", "reads e4m3 K-major alone"),
         ((64, 64, 32), ("bf16",), {"modes": ("128B", None)}, "TW603", "no whole number of 128B atoms"),
         ((64, 96, 64), ("bf16",), {"majors": ("k", "mn"), "modes": (None, "128B")}, "TW603", "96 rows"),
-        ((64, 256, 512), ("bf16",), {}, "TW602", "327688 bytes of shared memory"),
+        ((64, 256, 512), ("bf16",), {}, "TW602", "327680 bytes of shared memory"),
         ((256, 256, 64), ("bf16",), {}, "TW602", "more than a multiprocessor holds"),
         ((1088, 8, 16), ("bf16",), {}, "TW602", "more than a multiprocessor holds"),
-        ((64, 64, 64), ("bf16",), {"load": "copy", "stages": 2}, "TW602", "copies by threads have one stage"),
         ((64, 64, 64), ("bf16",), {"a_from": "reg", "modes": ("64B", None)}, "TW602", "no swizzle mode"),
         (
             (64, 64, 256),
@@ -247,14 +177,11 @@ def test_what_is_refused_and_why(tile, dtypes, asked, code, words) -> None:
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
-        ({"load": "cp.async"}, "TW601"),
         ({"a_from": "tmem"}, "TW601"),
         ({"orders": ("m", "k")}, "TW601"),
         ({"majors": ("row", "k")}, "TW601"),
         ({"majors": ("row", "k"), "a_from": "reg"}, "TW601"),
         ({"modes": ("96B", None)}, "TW601"),
-        ({"stages": 0}, "TW401"),
-        ({"stages": 2.0}, "TW101"),
     ],
 )
 def test_what_is_not_understood(asked, code) -> None:
@@ -271,7 +198,6 @@ def test_what_is_not_understood(asked, code) -> None:
         ("S[(64, 32) : (64, 1)]", {}, "TW602", "the layout of A is 64 x 32, and its tile 64 x 64"),
         ("Swizzle<3,3,3> o S[(64, 64) : (1, 64)]", {"majors": ("k", None)}, "TW605", "wgmma does not read"),
         ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)] + R[2 : 4096]", {}, "TW605", ""),
-        ("O[192@m] o Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", {}, "TW607", "starts 384 bytes on"),
     ],
 )
 def test_layouts_that_wgmma_does_not_read(text, asked, code, words) -> None:
@@ -300,7 +226,7 @@ def test_a_layout_that_the_tables_have_gives_the_kernel_of_the_tables() -> None:
     spelled = parse("Sw<3,4,3> o smem_ptr[16b](unset) o ((_8,_16),(_64,_1)):((_64,_512),(_1,_0))")
     asked = planned((128, 64, 64), "bf16", layouts=(spelled, None), majors=("k", None))
     usual = planned((128, 64, 64), "bf16")
-    texts = [re.sub(r"^//.*\n", "", kernel_source(plan), flags=re.MULTILINE) for plan in (asked, usual)]
+    texts = [re.sub(r"^//.*\n", "", constants_source(plan), flags=re.MULTILINE) for plan in (asked, usual)]
     assert texts[0] == texts[1]
     with pytest.raises(Refused, match="names CuTe's atoms"):
         cute_source(asked)
@@ -311,19 +237,6 @@ def test_cute_has_no_bits_and_no_m_major_registers() -> None:
         cute_source(planned((64, 8, 256), "b1"))
     with pytest.raises(Refused, match="K-major alone"):
         cute_source(planned((64, 8, 16), "f16", majors=("mn", "k"), a_from="reg"))
-
-
-@pytest.mark.parametrize("name", ["shared", "float2", "size_t", "multiply", "M", "base"])
-def test_a_name_is_not_one_that_the_kernel_has_already(name: str) -> None:
-    with pytest.raises(LayoutError, match="its own text uses the word"):
-        kernel_source(replace(CASES[0].plan, name=name))
-
-
-def test_a_name_is_not_one_that_the_host_has_already() -> None:
-    plan = replace(CASES[0].plan, name="allowed")
-    assert "void __launch_bounds__" in kernel_source(plan)
-    with pytest.raises(LayoutError, match="its own text uses the word"):
-        host_source(plan)
 
 
 @pytest.mark.parametrize(
@@ -344,12 +257,7 @@ def test_a_name_is_not_one_that_the_host_has_already() -> None:
     ],
 )
 def test_the_operands_after_the_descriptors_are_explained(dtype, options, said) -> None:
-    assert f"// After the operands: {said}\n" in kernel_source(planned((64, 64, 64), dtype, **options))
-
-
-def test_a_name_is_an_identifier() -> None:
-    with pytest.raises(LayoutError, match="cannot name a kernel"):
-        kernel_source(replace(CASES[0].plan, name="my kernel"))
+    assert f"// After the operands: {said}\n" in constants_source(planned((64, 64, 64), dtype, **options))
 
 
 # -- templates --------------------------------------------------------------------------------------

@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.codegen.hosts import NAMES, host
+from tests.codegen.test_gemm import CASES as PRODUCTS
+from tests.codegen.test_gemm import plan_of
+
+from tilewise.codegen.gemm import Finish
+from tilewise.codegen.gemm.host import host_source
 
 pytestmark = pytest.mark.oracle
 
@@ -25,8 +30,21 @@ def nvcc() -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_kernel_and_launch_compile(nvcc: str, name: str, tmp_path: Path) -> None:
     kernel = host(name)
-    (tmp_path / "program.cu").write_text(kernel.text)
-    gencode = f"-gencode=arch={kernel.arch.replace('sm', 'compute')},code={kernel.arch}"
+    compiled(nvcc, kernel.text, kernel.arch, tmp_path)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_and_their_launches_compile(nvcc: str, name: str, tmp_path: Path) -> None:
+    compiled(nvcc, host_source(plan_of(name)), "sm_90a", tmp_path)
+    if plan_of(name).accumulator.name == "f32":
+        every = Finish(alpha=True, scales="row", addend=True, bias=True)
+        compiled(nvcc, host_source(plan_of(name, finish=every, batched=True)), "sm_90a", tmp_path)
+
+
+def compiled(nvcc: str, text: str, arch: str, tmp_path: Path) -> None:
+    """Compile a program; a warning is an error."""
+    (tmp_path / "program.cu").write_text(text)
+    gencode = f"-gencode=arch={arch.replace('sm', 'compute')},code={arch}"
     command = [nvcc, "-std=c++17", gencode, *STRICT, "-c", "-o", "program.o", "program.cu"]
     built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stderr) == (0, "")

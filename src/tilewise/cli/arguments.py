@@ -174,7 +174,7 @@ def _completed(words: Sequence[str]) -> Sequence[str]:
         from tilewise.questions.operations import OPERATIONS
 
         return ["algebra", *words] if words[0].strip().replace("-", "_") in OPERATIONS else words
-    if words[:1] == ["emit"] and not {"wgmma", "mma", "move"} & {*words}:
+    if words[:1] == ["emit"] and not {"gemm", "wgmma", "mma", "move"} & {*words}:
         from tilewise.questions.moving import may_be_a_side
 
         return ["emit", "move", *words[1:]] if any(map(may_be_a_side, words[1:])) else words

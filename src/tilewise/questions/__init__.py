@@ -41,7 +41,7 @@ GROUPS = {
         "relation": "from one layout to another: the same, a view, or what has to move",
         "shuffle": "the steps from one layout of registers to another, inside a warp",
         "plan": "how a tensor gets from one layout to another on a GPU, and how near to a copy's speed",
-        "emit": "a CUDA kernel out of layouts: one that moves a tensor, or a product by wgmma or mma.sync",
+        "emit": "a CUDA kernel out of layouts: one that moves a tensor, or a product of matrices",
     },
     "tilewise itself": {
         "tour": "a guided tour, in two minutes",
@@ -57,5 +57,5 @@ SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in gro
 OF_THE_SHELL = ("tour", "completion", "mcp")
 """Commands about the command line itself, whose modules are in `tilewise.cli`."""
 
-FORMS = {"emit": {"move": "emit_move"}}
+FORMS = {"emit": {"move": "emit_move", "gemm": "emit_gemm"}}
 """{a question: {its first word: a question with inputs of its own, which that word stands for}}."""

@@ -1,29 +1,30 @@
-"""A kernel as source, every address out of a layout: around the tensor cores, or one that moves a tensor.
+"""A product of tiles as source, every address out of a layout: by wgmma, or a kernel around mma.sync.
 
-  tilewise emit wgmma --tile 128x128x64 --dtype bf16
-  tilewise emit wgmma --tile 128x256x64 --dtype bf16 --stages 4 --host
-  tilewise emit wgmma --tile 64x64x64 --dtype f16 --major-a mn --major-b mn --load copy
+  tilewise emit gemm --dtype bf16 --out bf16
+  tilewise emit gemm --help
+  tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16 --host
+  tilewise emit move --help
+  tilewise emit wgmma --tile 64x128x64 --dtype bf16
   tilewise emit wgmma --tile 64x96x128 --dtype-a e4m3 --dtype-b e5m2 --mode-b 64B --a reg
-  tilewise emit wgmma --tile 64x128x64 --dtype bf16 --style constants
+  tilewise emit wgmma --tile 128x128x64 --dtype f16 --major-a mn --style cute
   tilewise emit mma --tile 128x128x32 --dtype bf16 --stages 3
   tilewise emit mma --tile 64x64x32 --dtype f16 --layout-a 'S[(64, 32) : (40, 1)]' --warps 2x2
   tilewise emit mma --tile 64x64x32 --dtype f16 --out f16 --store stmatrix --arch sm_90
-  tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16 --host
-  tilewise emit move --help
 
-D [M, N] = A [M, K] B [N, K]^T, row-major D. A block of threads has the tile of D, and goes along K tile by
-tile; M, N and K of the problem are multiples of the tile's, and K of the tile of the instruction's. The
-kernel is CUDA C++ with plain PTX and includes nothing; with --host a function that launches it follows, for
-nvcc.
+gemm is the kernel of a whole product on Hopper, and move the one that moves a tensor. Both have options of
+their own.
 
-wgmma: M of the tile is a multiple of 64, N one that wgmma has for the type. A mode that is not asked for is
-the widest that fits; --layout-a and --layout-b take any layout that wgmma reads instead.
+wgmma: the numbers for a kernel that you have, in C++: descriptors, what each step adds to them, and the
+function around the instruction; or the same in CuTe's words. M of the tile is a multiple of 64, N one that
+wgmma has for the type. A mode that is not asked for is the widest that fits; --layout-a and --layout-b take
+any layout that wgmma reads instead.
 
-mma: warps share the tile as a grid, each with whole instructions of --shape. The tiles of A and B lie in any
-layout of shared memory from which a warp can fill its registers; those that are not asked for have no bank
-conflicts. `tilewise match --engine mma` says how a warp reads them.
-
-move: the kernel that `tilewise plan` plans, from layout SRC to layout DST. It has options of its own.
+mma: D [M, N] = A [M, K] B [N, K]^T, row-major D. A block of threads has the tile of D, and goes along K
+tile by tile; M, N and K of the problem are multiples of the tile's. Warps share the tile as a grid, each
+with whole instructions of --shape. The tiles of A and B lie in any layout of shared memory from which a
+warp can fill its registers; those that are not asked for have no bank conflicts. `tilewise match --engine
+mma` says how a warp reads them. The kernel is CUDA C++ with plain PTX and includes nothing; with --host a
+function that launches it follows.
 """
 
 from __future__ import annotations
@@ -46,11 +47,12 @@ if TYPE_CHECKING:
     from tilewise.questions.asking import LayoutText, Type
 
 USAGE = """\
-tilewise emit wgmma --tile MxNxK --dtype T [options]
+tilewise emit gemm --dtype T [options]
+       tilewise emit wgmma --tile MxNxK --dtype T [options]
        tilewise emit mma --tile MxNxK --dtype T [options]
        tilewise emit [move] SRC DST --dtype T [options]"""
 HOPPERS = 90
-HOPPER = "sm_90a has wgmma besides, which is faster there: tilewise emit wgmma"
+HOPPER = "sm_90a has wgmma besides, which is faster there: tilewise emit gemm"
 
 
 def _of_sides(option: str, help: str) -> dict[str, str]:
@@ -71,8 +73,6 @@ def _of_sides(option: str, help: str) -> dict[str, str]:
             **_of_sides(
                 "layout", "LAYOUT: any layout of {}'s tile that the engine reads, instead of what is usual"
             ),
-            "load": "WAY: tiles are loaded by tma or copy (tma); of mma cp.async or copy (cp.async)",
-            "stages": "S: tiles in flight along K, not by copy (1; of mma 3, or all that there is room for)",
         },
         "wgmma": {
             **_of_sides("mode", "MODE: the swizzle of {}'s tile: none, 32B, 64B, 128B"),
@@ -81,6 +81,8 @@ def _of_sides(option: str, help: str) -> dict[str, str]:
         },
         "mma": {
             "shape": "S: the instruction, such as m16n8k16 (the largest)",
+            "load": "WAY: tiles are loaded by cp.async or copy (cp.async)",
+            "stages": "S: tiles in flight along K, not by copy (3, or all that there is room for)",
             "warps": "RxC: warps down M and along N (four or more, that hold D)",
             "out": "T: the type of D in memory, where it is rounded: f16, bf16",
             "store": "WAY: D leaves direct, shared or by stmatrix (direct)",
@@ -90,16 +92,16 @@ def _of_sides(option: str, help: str) -> dict[str, str]:
             "arch": "A: the architecture, such as sm_80 (the first that can)",
         },
         "the text": {
-            "style": "a kernel; of wgmma bare constants, or CuTe (kernel)",
-            "host": "the host's part as well",
-            "name": "F: the name of the kernel",
+            "style": "constants or cute: of wgmma (constants)",
+            "host": "the host's part as well: of mma",
+            "name": "F: the name of the kernel: of mma",
         },
     },
-    engine="ENGINE: wgmma, mma, or move",
+    engine="ENGINE: gemm, wgmma, mma, or move",
     tile="MxNxK: the tile of a block of threads",
 )
 def emit(
-    engine: Literal["wgmma", "mma", "move"],
+    engine: Literal["gemm", "wgmma", "mma", "move"],
     dtype: Type | None = None,
     *,
     tile: str | Sequence[int],
@@ -125,7 +127,7 @@ def emit(
     form: str | None = None,
     op: str | None = None,
     arch: str | None = None,
-    style: Literal["kernel", "constants", "cute"] = "kernel",
+    style: Literal["constants", "cute"] | None = None,
     host: bool = False,
     name: str = "",
 ) -> Report:
@@ -135,20 +137,31 @@ def emit(
     >>> report.name, str(report.instruction), report.threads
     ('gemm_bf16_128x128x32', 'mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32', 128)
     """
-    if engine == "move":
+    if engine in ("move", "gemm"):
+        inputs = {"move": ("SRC DST --dtype T", "source, target, dtype"), "gemm": ("--dtype T", "dtype")}[
+            engine
+        ]
         raise misused(
-            "a kernel that moves a tensor has inputs of its own",
-            "tilewise emit move SRC DST --dtype T, which is emit_move(source, target, dtype) in Python",
+            f"a kernel of {engine} has inputs of its own",
+            f"tilewise emit {engine} {inputs[0]}, which is emit_{engine}({inputs[1]}) in Python",
         )
-    if host and style != "kernel":
-        raise misused(f"--host launches a kernel, and --style is {style}")
     of_wgmma = {"mode_a": mode_a, "mode_b": mode_b, "order_a": order_a, "order_b": order_b, "a": a}
-    of_mma = {"shape": shape, "out": out, "form": form, "op": op, "arch": arch}
+    of_mma = {
+        "shape": shape,
+        "out": out,
+        "form": form,
+        "op": op,
+        "arch": arch,
+        "load": load,
+        "stages": stages,
+    }
     also_of_mma = {"warps": warps, "store": store, "layout_d": layout_d}
-    other, others = ("mma", of_mma | also_of_mma) if engine == "wgmma" else ("wgmma", of_wgmma)
-    refuse_given(others, f"is for {other}", f"tilewise emit {other} has it")
-    if engine == "mma" and style != "kernel":
-        raise misused(f"--style {style} is for wgmma", "mma has kernels")
+    if engine == "wgmma":
+        texts_of_mma = {"host": host or None, "name": name or None}
+        refuse_given(texts_of_mma, "is of a kernel", "tilewise emit gemm has it: a kernel around wgmma")
+        refuse_given(of_mma | also_of_mma, "is for mma", "tilewise emit mma has it")
+    else:
+        refuse_given(of_wgmma | {"style": style}, "is for wgmma", "tilewise emit wgmma has it")
     types = dtype_a or dtype, dtype_b or dtype
     if not all(types):
         raise misused(
@@ -162,22 +175,22 @@ def emit(
         "accumulator": acc,
         "majors": (major_a, major_b),
         "layouts": (_layout(texts, layout_a, types[0]), _layout(texts, layout_b, types[1])),
-        "name": name,
     }
     if engine == "wgmma":
-        asked |= {"modes": (mode_a, mode_b), "orders": (order_a, order_b), "load": load or "tma"}
-        asked |= {"a_from": a or "smem", "stages": 1 if stages is None else stages}
+        asked |= {"modes": (mode_a, mode_b), "orders": (order_a, order_b), "a_from": a or "smem"}
     else:
-        asked |= {**of_mma, "load": load, "stages": stages, "store": store or "direct"}
+        asked |= {**of_mma, "name": name, "store": store or "direct"}
         asked["warps"] = None if warps is None else sizes_in("--warps", warps, "RxC", "--warps 2x2")
         asked["layout_d"] = _layout(texts, layout_d, out)
     try:
         fields, code = (
-            _of_mma(texts, sizes, asked, host) if engine == "mma" else _of_wgmma(sizes, asked, style, host)
+            _of_mma(texts, sizes, asked, host)
+            if engine == "mma"
+            else _of_wgmma(sizes, asked, style or "constants")
         )
     except Refused as no:
         return texts.reported(refused(no, {"code": None}, instead=True))
-    return texts.report({"engine": engine, "style": style, **fields, "code": code}, code)
+    return texts.report({"engine": engine, **fields, "code": code}, code)
 
 
 def _layout(texts: Texts, given: LayoutText | None, dtype: Type | None) -> Layout | None:
@@ -196,53 +209,37 @@ def _layout(texts: Texts, given: LayoutText | None, dtype: Type | None) -> Layou
 
 
 def _of_wgmma(
-    sizes: tuple[int, int, int], asked: Mapping[str, Any], style: str, host: bool
+    sizes: tuple[int, int, int], asked: Mapping[str, Any], style: str
 ) -> tuple[dict[str, Any], str]:
-    """Return the facts of a kernel, and its source."""
-    from tilewise.codegen.wgmma import kernel_source, planned
-    from tilewise.codegen.wgmma.kernel import host_source
+    """Return the facts of a tile, and its source."""
+    from tilewise.codegen.wgmma import planned
     from tilewise.codegen.wgmma.styles import constants_source, cute_source
 
     plan = planned(sizes, **asked)
-    kernel = host_source if host else kernel_source
-    sources = {"kernel": kernel, "constants": constants_source, "cute": cute_source}
     fields = {
-        "name": plan.called,
+        "style": style,
         "tile": (plan.m, plan.n, plan.k),
-        **fields_of(plan, "instruction", "threads", "shared_bytes", "stages"),
+        **fields_of(plan, "instruction", "threads", "shared_bytes"),
         "A": _operand(plan, plan.a),
         "B": _operand(plan, plan.b),
         "D": {"dtype": plan.accumulator, "layout": plan.fragment},
     }
-    return fields, sources[style](plan)
+    return fields, {"constants": constants_source, "cute": cute_source}[style](plan)
 
 
 def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
-    fields: dict[str, Any] = {"dtype": own.input.name, "major": own.major, "load": own.load}
+    place = "reg" if own.in_registers else "smem"
+    fields: dict[str, Any] = {"dtype": own.input.name, "major": own.major, "place": place, "layout": own.tile}
     if own.in_registers:
-        return fields | {"layout": own.tile}
+        return fields
     descriptor = own.descriptor
-    fields |= {
+    return fields | {
         "mode": own.mode.name,
         "order": own.order,
-        "layout": own.tile,
         "offset": plan.offsets[own.name],
         "descriptor": {"value": f"{descriptor.value:#018x}", **fields_of(descriptor, "lbo", "sbo")},
         "steps": {"k": own.along_k, "mn": own.along_rows, "unit": 16},
     }
-    if own.load == "tma":
-        from tilewise.codegen.wgmma.boxes import Symbolic
-
-        made = Symbolic(own)
-        words = made.map.arguments
-        fields["tensor_map"] = {
-            "tensorDataType": words["tensorDataType"],
-            "globalDim": made.sizes,
-            "globalStrides": made.strides,
-            "boxDim": made.box,
-            "swizzle": words["swizzle"],
-        }
-    return fields
 
 
 # -- mma -------------------------------------------------------------------------------------------
@@ -265,6 +262,7 @@ def _of_mma(
         d |= {"store": moves.form, "layout": plan.result.tile}
         d |= {"banks": asdict(wavefronts_of(moves.fill)), "addresses": moves.place}
     fields = {
+        "style": "kernel",
         "name": plan.called,
         "instruction": plan.instruction,
         "arch": plan.arch,

@@ -46,9 +46,10 @@ MULTIPLY = """\
 __device__ __forceinline__ void multiply(${broken}$accumulator (&d)[$count], $a, $b)
 {
     asm volatile(
+        $guard
         "${plan.instruction}\\n"
         "{$d},\\n"
-        "$read;"
+        "$read;$closed"
         : $outputs
         : $inputs);
 }"""
@@ -104,6 +105,8 @@ def multiply(plan: GemmPlan, count: int, slots: Mapping[str, object]) -> str:
         "accumulator": kind,
         "count": count,
         "broken": "",
+        "guard": "",
+        "closed": "",
         "d": in_asm(range(count)),
         "outputs": wrapped(outputs, "\n          "),
     }

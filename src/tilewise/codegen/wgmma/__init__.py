@@ -1,18 +1,18 @@
-"""Kernels around Hopper's wgmma, written from layouts: a tile's place decides each line that moves it.
+"""Tiles around Hopper's wgmma: descriptors, the chain of instructions, and their texts.
 
-from tilewise.codegen.wgmma import planned, kernel_source
+from tilewise.codegen.wgmma import planned
 
-plan     the parts of a kernel: tile, operands, stages
-kernel   the program in CUDA C++, and its launch
-boxes    tensor maps of problems whose extents are not known yet
-styles   the same tiles as bare constants, or in CuTe's words
+plan     a tile and its operands
+text     the places of the operands, and the function around the instruction
+styles   a tile as bare constants, or in CuTe's words
+
+tilewise.codegen.gemm has the kernel of a whole product.
 """
 
 from __future__ import annotations
 
-from tilewise.codegen.wgmma.kernel import kernel_source
-from tilewise.codegen.wgmma.plan import LOADS, planned
 from tilewise.codegen.wgmma.plan import DescribedOperand as Operand
 from tilewise.codegen.wgmma.plan import WgmmaPlan as Plan
+from tilewise.codegen.wgmma.plan import planned
 
-__all__ = ["LOADS", "Operand", "Plan", "kernel_source", "planned"]
+__all__ = ["Operand", "Plan", "planned"]

@@ -1,4 +1,4 @@
-"""A kernel around wgmma, before its text: its operands, their places, the chain of instructions.
+"""A tile that wgmma multiplies, before its text: its operands, their places, the chain of instructions.
 
 M of a tile is a number of warpgroups, 64 rows each, N that of one instruction, K a number of instructions.
 """
@@ -19,7 +19,6 @@ from tilewise.codegen.parts.plan import (
     check_partner,
     check_registers,
     check_shared,
-    check_stages,
     check_word,
     not_read,
     refused,
@@ -45,10 +44,6 @@ if TYPE_CHECKING:
 WARPGROUP = 128
 """Threads that issue one wgmma together."""
 
-COPYING_REGISTERS = 16
-"""More registers for each operand that threads load: four times 16 bytes are under way."""
-
-LOADS = ("tma", "copy")
 PLACES = ("smem", "reg")
 
 
@@ -56,8 +51,8 @@ PLACES = ("smem", "reg")
 class DescribedOperand(Staged):
     """A or B of wgmma, which reads it through descriptors; or A in registers, `tile` its fragment."""
 
-    load: str
-    """tma, copy, or reg for A that goes from global memory to registers."""
+    in_registers: bool = False
+    """True if the core reads it from registers."""
     mode: Mode = MODES["none"]
     order: str | None = "mn"
     """The order of the atoms; None for a given layout."""
@@ -68,11 +63,6 @@ class DescribedOperand(Staged):
     def input(self) -> Input:
         """Return wgmma's facts about its type."""
         return Input.of(self.dtype)
-
-    @property
-    def in_registers(self) -> bool:
-        """Return True if the core reads it from registers."""
-        return self.load == "reg"
 
     @property
     def bytes(self) -> int:
@@ -141,25 +131,6 @@ class WgmmaPlan(GemmPlan):
         return tuple(own for own in self.operands if not own.in_registers)
 
     @property
-    def by_tma(self) -> tuple[DescribedOperand, ...]:
-        """Return the operands that TMA loads."""
-        return tuple(own for own in self.operands if own.load == "tma")
-
-    @property
-    def shared_bytes(self) -> int:
-        """Return the dynamic shared memory of a block: the stages, then a barrier for each if TMA loads."""
-        return self.stages * (self.stage_bytes + 8 * bool(self.by_tma))
-
-    @property
-    def overlaps(self) -> bool:
-        """Return True if the chain of a tile runs during the wait for the next tile.
-
-        A stage is then filled again one tile later. Fragments of A in registers cannot be loaded anew
-        before the end of the chain that reads them.
-        """
-        return self.stages > 1 and not self.a.in_registers
-
-    @property
     def instruction(self) -> str:
         """Return the instruction's name in PTX."""
         a, b = self.a.input, self.b.input
@@ -178,12 +149,9 @@ def planned(
     modes: tuple[Mode | str | None, Mode | str | None] = (None, None),
     orders: tuple[str | None, str | None] = (None, None),
     layouts: tuple[Layout | None, Layout | None] = (None, None),
-    load: str = "tma",
     a_from: str = "smem",
-    stages: int = 1,
-    name: str = "",
 ) -> WgmmaPlan:
-    """Return the plan of a kernel for tiles M x N x K; the widest mode that fits is the default.
+    """Return the plan of a tile M x N x K; the widest mode that fits is the default.
 
     An operand's layout may be given instead of its mode and order: any that wgmma reads.
 
@@ -195,43 +163,39 @@ def planned(
     >>> plan.instruction
     'wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16'
     >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.descriptor.value)
-    ('128B', 256, 32776, '0x4000004000010000')
+    ('128B', 256, 32768, '0x4000004000010000')
     """
     first = Input.of(dtype_a)
     types = first, Input.of(dtype_b) if dtype_b is not None else first
     check_partner(first.name, types[1].name, first.partners, "wgmma")
     into = sum_type(first.name, accumulator, first.accumulators)
-    stages = as_int(stages, "the number of stages")
     m, n, k = (as_int(extent, "an extent of the tile") for extent in shape)
     check_multiple("M", m, M, "a warpgroup", {"m": m})
     first.check_n(n)
     check_multiple("K", k, first.k, f"one instruction on {first.name}", {"dtype": first.name, "k": k})
-    check_word(load, LOADS, "way to load a tile")
     check_word(a_from, PLACES, "place of A")
     for order in filter(None, orders):
         check_word(order, ORDERS, "order of atoms")
-    check_stages(stages, load, "tma")
-    loads = ("reg" if a_from == "reg" else load, load)
+    held = a_from == "reg", False
     a, b = (
-        _operand(*each, k=k)
-        for each in zip("AB", types, (m, n), loads, majors, modes, orders, layouts, strict=True)
+        operand_of(*each, k=k)
+        for each in zip("AB", types, (m, n), held, majors, modes, orders, layouts, strict=True)
     )
-    plan = WgmmaPlan(a, b, into, into, stages, name)
+    plan = WgmmaPlan(a, b, into, into, 1, "")
     check_shared(plan, Architecture.of("sm_90a"))
     in_registers = 4 * plan.k_steps * a.in_registers
-    spare = SPARE_REGISTERS + COPYING_REGISTERS * sum(own.load != "tma" for own in (a, b))
     shorter = " or a shorter K: all of A's fragments are held" if a.in_registers else ""
     check_registers(
-        plan.threads, plan.registers + in_registers, spare, f"take fewer rows, a smaller N{shorter}"
+        plan.threads, plan.registers + in_registers, SPARE_REGISTERS, f"take fewer rows, a smaller N{shorter}"
     )
     return plan
 
 
-def _operand(
+def operand_of(
     name: str,
     own: Input,
     rows: int,
-    load: str,
+    held: bool,
     major: str | None,
     mode: Mode | str | None,
     order: str | None,
@@ -245,7 +209,7 @@ def _operand(
     """
     if layout is not None:
         for given, what in (
-            (load == "reg", "a place in registers"),
+            (held, "a place in registers"),
             (mode, "a mode"),
             (order, "an order of atoms"),
         ):
@@ -255,9 +219,9 @@ def _operand(
                     f"{name} has a layout and {what}",
                     hint="the layout says how the tile lies, alone",
                 )
-        return recognised(name, own, rows, k, layout, load=load, major=major)
+        return recognised(name, own, rows, k, layout, major=major)
     major, dtype = major or "k", own.dtype
-    if load == "reg":
+    if held:
         if mode is not None:
             raise refused(
                 f"{name} in registers has no swizzle mode",
@@ -265,7 +229,7 @@ def _operand(
                 mode=Mode.of(mode).name,
             )
         check_bytes(dtype, major)
-        return DescribedOperand(name, dtype, rows, k, major, a_fragment(dtype), load)
+        return DescribedOperand(name, dtype, rows, k, major, a_fragment(dtype), in_registers=True)
     own.check_major(major)
     order = order or "mn"
     # the widest mode whose atoms fill the tile, and for A the 64 rows of an instruction
@@ -273,20 +237,19 @@ def _operand(
     fits = [fit for fit in MODES.values() if (k if major == "k" else each) % fit.elements(dtype) == 0]
     mode = Mode.of(mode if mode is not None else fits[-1] if fits else "none")
     atoms = tile(mode, major, dtype, rows, k, order)
-    return DescribedOperand(name, dtype, rows, k, major, atoms, load, mode, order)
+    return DescribedOperand(name, dtype, rows, k, major, atoms, mode=mode, order=order)
 
 
 def recognised(
-    name: str, own: Input, rows: int, k: int, layout: Layout, *, load: str, major: str | None = None
+    name: str, own: Input, rows: int, k: int, layout: Layout, *, major: str | None = None
 ) -> DescribedOperand:
     """Return an operand with any layout that wgmma reads.
 
-        refused  TW605 a layout that it does not read, or whose blocks of 64 rows differ; TW602 another shape;
-                 TW607 a layout that TMA does not write
+        refused  TW605 a layout that it does not read, or whose blocks of 64 rows differ; TW602 another shape
 
     >>> from tilewise import S
     >>> padded = S[((8, 8), (8, 8)) : ((72, 8), (576, 1))]
-    >>> made = recognised("A", Input.of("bf16"), 64, 64, padded, load="copy")
+    >>> made = recognised("A", Input.of("bf16"), 64, 64, padded)
     >>> made.mode.name, made.descriptor.lbo, made.descriptor.sbo, made.along_k, made.room
     ('none', 1152, 144, (0, 144, 288, 432), 9200)
     """
@@ -297,20 +260,14 @@ def recognised(
     if isinstance(found, Mismatch):
         raise not_read(found, f"wgmma does not read this layout of {name}")
     assert isinstance(found, Match)
-    made = DescribedOperand(name, own.dtype, rows, k, found.major, plain, load, found.mode, None, found)
+    made = DescribedOperand(
+        name, own.dtype, rows, k, found.major, plain, mode=found.mode, order=None, found=found
+    )
     starts = made.along_rows
     if found.instruction[1] not in (None, rows) or len(starts) != (rows // M if name == "A" else 1):
         raise _uneven(name, f"no one instruction reads all {rows} rows", rows)
     if len({after - before for before, after in pairwise(starts)}) > 1:
         raise _uneven(name, "its blocks of 64 rows are not evenly apart", list(starts))
-    if load == "tma" and plain.outer:
-        start = found.descriptor.start
-        raise refused(
-            f"TMA swizzles by the address alone, and the pattern of {name} starts {start} bytes on",
-            "threads can write it: --load copy",
-            code="TW607",
-            start=start,
-        )
     return made
 
 

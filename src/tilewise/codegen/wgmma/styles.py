@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilewise.codegen.parts.plan import refused
 from tilewise.codegen.parts.template import filled
-from tilewise.codegen.wgmma.kernel import facts, multiplied
 from tilewise.codegen.wgmma.plan import DescribedOperand, WgmmaPlan
+from tilewise.codegen.wgmma.text import facts, multiplied
 from tilewise.core.errors import Refused
 from tilewise.hardware.wgmma.instructions import M
 
@@ -85,7 +85,7 @@ def cute_source(plan: WgmmaPlan) -> str:
     held, a_type = plan.a.in_registers, ELEMENT[plan.a.dtype.name]
     slots = {
         "plan": plan,
-        "facts": "\n".join(f"// {line}" for line in facts(plan)),
+        "facts": "\n".join(f"// {line}" for line in _facts(plan)),
         "extended": "" if plan.n in PLAIN_N else "#define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED",
         "tiles": "\n".join(_tile(own) for own in plan.in_shared),
         "atom": _atom(plan),
@@ -124,7 +124,7 @@ def constants_source(plan: WgmmaPlan) -> str:
     >>> "constexpr unsigned B_STEP[] = {0, 2, 4, 6};" in text
     True
     """
-    lines = [f"// {plan.instruction}", "//", *(f"// {line}" for line in facts(plan)), ""]
+    lines = [f"// {plan.instruction}", "//", *(f"// {line}" for line in _facts(plan)), ""]
     for own in plan.in_shared:
         name, descriptor = own.name, own.descriptor
         ignored = " (ignored)" if own.major == "k" and own.mode.bits else ""
@@ -139,6 +139,11 @@ def constants_source(plan: WgmmaPlan) -> str:
             lines += ["// What each 64 rows add to that.", _array(f"{name}_ROWS", own.along_rows)]
         lines.append("")
     return "\n".join([*lines, multiplied(plan)])
+
+
+def _facts(plan: WgmmaPlan) -> list[str]:
+    d = f"D [{plan.m}, {plan.n}] {plan.accumulator}, a warpgroup for each {M} rows:"
+    return [*facts(plan), d, f"    {plan.fragment}"]
 
 
 def _array(name: str, numbers: tuple[int, ...]) -> str:

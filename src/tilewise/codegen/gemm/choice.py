@@ -1,0 +1,77 @@
+"""The tile and the cluster of a problem, by times measured on an H200."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from tilewise.codegen.gemm.plan import SPAN
+from tilewise.codegen.parts.copies import BYTE
+from tilewise.core.dtypes import DType
+
+
+class Choice(NamedTuple):
+    """A tile of D, the blocks of a cluster, and the tiles of a group down M."""
+
+    tile: tuple[int, int]
+    cluster: tuple[int, int]
+    group: int = 8
+
+
+MULTIPROCESSORS = 132
+RATE = {
+    (128, 256): 1.0,
+    (256, 128): 0.99,
+    (128, 192): 0.95,
+    (128, 128): 0.88,
+    (128, 64): 0.62,
+    (64, 128): 0.62,
+    (64, 64): 0.4,
+}
+"""{tile: the rate at which a multiprocessor computes it, beside that of the largest}."""
+FEW = 8
+"""Tiles of which half a cluster's would be too many to leave out."""
+START = 6
+"""Steps along K that a tile's begin and end take as long as, where no other tile hides them."""
+
+
+def chosen(
+    m: int,
+    n: int,
+    k: int,
+    dtype_a: DType | str,
+    dtype_b: DType | str | None = None,
+    *,
+    majors: tuple[str | None, str | None] = (None, None),
+    batches: int = 1,
+    multiprocessors: int = MULTIPROCESSORS,
+) -> Choice:
+    """Return the choice with the least expected time for D [m, n].
+
+    >>> chosen(8192, 8192, 8192, "bf16")
+    Choice(tile=(128, 256), cluster=(2, 1), group=8)
+    >>> chosen(2048, 2048, 2048, "bf16")
+    Choice(tile=(128, 256), cluster=(1, 1), group=16)
+    """
+    types = DType.of(dtype_a), DType.of(dtype_b if dtype_b is not None else dtype_a)
+    line = [SPAN * BYTE // own.bits for own in types]
+    steps = ceil(k / line[0])
+    units = [own if major == "mn" else 8 for own, major in zip(line, majors, strict=True)]
+
+    def cost(tile: tuple[int, int]) -> float:
+        tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * batches
+        turns = ceil(tiles / multiprocessors)
+        return (turns * steps + START) * tile[0] * tile[1] / RATE[tile]
+
+    tile = min(RATE, key=cost)
+    down, along = ceil(m / tile[0]), ceil(n / tile[1])
+    if down * along * batches <= multiprocessors:
+        return Choice(tile, (1, 1), 16)
+    shares_b, shares_a = (
+        extent % (2 * unit) == 0 for extent, unit in zip(tile[::-1], units[::-1], strict=True)
+    )
+    if tile[0] > tile[1] and shares_a and (along % 2 == 0 or along > FEW):
+        return Choice(tile, (1, 2), 4)
+    if shares_b and (down % 2 == 0 or down > FEW):
+        return Choice(tile, (2, 1))
+    return Choice(tile, (1, 1))

@@ -1,0 +1,110 @@
+"""What becomes of the sums on their way out: factors, C, bias, and the type of D."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewise.codegen.gemm.plan import HopperPlan
+from tilewise.codegen.parts.template import call, filled
+from tilewise.core.dtypes import DType
+
+PAIR = """\
+const auto pair_of = [&](unsigned pair) { // two neighbours of a row, as D has them
+    $place
+    $accumulator x = d[part][2 * pair], y = d[part][2 * pair + 1];
+    $steps
+    $result
+};"""
+
+PLACE = """\
+const auto its = $index; // what is beyond the edge is not stored
+const int i = min(row + (int)(part * 64 + its.i), M - 1);
+const int j = min(column + (int)(2 * its.j), N - 2);"""
+
+PACKED = {
+    "bf16": ("unsigned", "cvt.rn.bf16x2.f32", "r"),
+    "f16": ("unsigned", "cvt.rn.f16x2.f32", "r"),
+    "e4m3": ("unsigned short", "cvt.rn.satfinite.e4m3x2.f32", "h"),
+    "e5m2": ("unsigned short", "cvt.rn.satfinite.e5m2x2.f32", "h"),
+}
+"""{type: (the type in C++ of two neighbours, the instruction that rounds them, the constraint in asm)}."""
+
+
+def addend_type(plan: HopperPlan) -> DType:
+    """Return the type of C and bias: that of D, and bf16 where D has 8 bits."""
+    return plan.out if plan.out.bits > 8 else DType.of("bf16")
+
+
+def parameters(plan: HopperPlan) -> Iterator[str]:
+    """Yield the kernel's parameters that finish D."""
+    finish, kind = plan.finish, "float" if addend_type(plan).bits == 32 else "unsigned short"
+    if finish.alpha:
+        yield "float alpha"
+    if finish.scales != "none":
+        yield "const float *__restrict__ scale_a, const float *__restrict__ scale_b"
+    if finish.addend:
+        yield f"float beta, const {kind} *__restrict__ C"
+    if finish.bias:
+        yield f"const {kind} *__restrict__ bias"
+
+
+def finished(plan: HopperPlan) -> str:
+    """Return the function from the number of a pair of sums to a pair of D."""
+    finish = plan.finish
+    places = finish.scales == "row" or finish.addend or finish.bias
+    index = call(plan.d_index, warp="warp", lane="lane", reg="pair")
+    if plan.out.name in PACKED:
+        kind, instruction, constraint = PACKED[plan.out.name]
+        result = (
+            f"{kind} packed;\n"
+            f'asm("{instruction} %0, %1, %2;" : "={constraint}"(packed) : "f"(y), "f"(x));\n'
+            "return packed;"
+        )
+    else:
+        result = "return make_float2(x, y);" if plan.out.name == "f32" else "return make_int2(x, y);"
+    slots = {
+        "place": filled(PLACE, {"index": index}) if places else "",
+        "accumulator": "float" if plan.accumulator.name == "f32" else "int",
+        "steps": "\n".join(_steps(plan)),
+        "result": result,
+    }
+    return filled(PAIR, slots)
+
+
+def _steps(plan: HopperPlan) -> Iterator[str]:
+    finish = plan.finish
+    factor = ["alpha"] * finish.alpha
+    if finish.scales == "tensor":
+        factor += ["*scale_a", "*scale_b"]
+    if finish.scales == "row":
+        factor.append("scale_a[i]")
+        yield f"const float factor = {' * '.join(factor)};"
+        yield "x *= factor * scale_b[j];"
+        yield "y *= factor * scale_b[j + 1];"
+    elif factor:
+        yield f"const float factor = {' * '.join(factor)};"
+        yield "x *= factor;"
+        yield "y *= factor;"
+    if finish.addend:
+        line = "((size_t)tile.batch * M + i)" if plan.batched else "(size_t)i"
+        yield from _added(f"C + {line} * N + j", "beta * ", plan, "c")
+    if finish.bias:
+        yield from _added("bias + j", "", plan, "b")
+
+
+def _added(at: str, factor: str, plan: HopperPlan, name: str) -> Iterator[str]:
+    """Yield the lines that add two neighbours from memory."""
+    dtype = addend_type(plan)
+    if dtype.bits == 32:
+        yield f"const float2 {name} = *(const float2 *)({at});"
+    elif dtype.name == "bf16":
+        yield f"const unsigned {name}_bits = *(const unsigned *)({at});"
+        high = f"__uint_as_float({name}_bits & 0xffff0000)"
+        yield f"const float2 {name} = {{__uint_as_float({name}_bits << 16), {high}}};"
+    else:
+        yield f"const ushort2 {name}_bits = *(const ushort2 *)({at});"
+        yield f"float2 {name};"
+        yield f'asm("cvt.f32.f16 %0, %1;" : "=f"({name}.x) : "h"({name}_bits.x));'
+        yield f'asm("cvt.f32.f16 %0, %1;" : "=f"({name}.y) : "h"({name}_bits.y));'
+    yield f"x += {factor}{name}.x;"
+    yield f"y += {factor}{name}.y;"

@@ -1,0 +1,131 @@
+"""The launch of a product in C++: tensor maps, clusters, and as many blocks as run at once."""
+
+from __future__ import annotations
+
+from tilewise.codegen.gemm.finish import parameters
+from tilewise.codegen.gemm.kernel import kernel_source
+from tilewise.codegen.gemm.plan import HopperPlan
+from tilewise.codegen.parts.copies import BYTE, Staged
+from tilewise.codegen.parts.template import check_free, filled
+from tilewise.core.dtypes import DType
+
+TMA_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32", "tf32": "FLOAT32", "s32": "INT32"}
+"""{type: its name in a tensor map}; types of 8 bits are moved as UINT8."""
+
+PROGRAM = """\
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+$kernel
+
+// The host's part, for nvcc -gencode arch=compute_90a,code=sm_90a -lcuda. A, B and D are on the device.
+cudaError_t launch_$name(
+    const void *A, const void *B, void *D,
+    $parameters
+    $sizes, cudaStream_t stream)
+{
+    // Extents from the fastest, bytes from line to line, and the box of one request of TMA.
+    const auto describe = [&](CUtensorMap *map, const void *at, CUtensorMapDataType type, int fast, int slow,
+                              int bytes, unsigned box_fast, unsigned box_slow, CUtensorMapSwizzle mode) {
+        const cuuint64_t extents[] = {(cuuint64_t)fast, (cuuint64_t)slow$batch_extent};
+        const cuuint64_t line = (cuuint64_t)fast * bytes, strides[] = {line$batch_stride};
+        const cuuint32_t box[] = {box_fast, box_slow$one_more}, each[] = {1, 1$one_more};
+        return cuTensorMapEncodeTiled(
+            map, type, $rank, (void *)at, extents, strides, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE, mode,
+            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    };
+    CUtensorMap map_a, map_b, map_d;
+    $maps
+    int device, processors;
+    cudaError_t failed = cudaGetDevice(&device);
+    if (failed == cudaSuccess)
+        failed = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (failed == cudaSuccess)
+        failed = cudaFuncSetAttribute(
+            $name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.shared_bytes});
+    if (failed != cudaSuccess)
+        return failed;
+    const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
+    const int tiles = down * along$times_batches;
+    const int clusters = tiles < processors / ${plan.blocks} ? tiles : processors / ${plan.blocks};
+    cudaLaunchAttribute asked[2];
+    asked[0].id = cudaLaunchAttributeClusterDimension;
+    asked[0].val.clusterDim = {${plan.blocks}, 1, 1};
+    asked[1].id = cudaLaunchAttributeProgrammaticStreamSerialization; // its begin runs beside another's end
+    asked[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(clusters * ${plan.blocks});
+    config.blockDim = dim3(${plan.threads});
+    config.dynamicSmemBytes = ${plan.shared_bytes};
+    config.stream = stream;
+    config.attrs = asked;
+    config.numAttrs = 2;
+    return cudaLaunchKernelEx(
+        &config, $name, map_a, map_b, map_d, $arguments);
+}"""
+
+MAP = """\
+if (!describe(&map_$letter, $name, $type, $fast, $slow, $bytes, $box_fast, $box_slow,
+              $mode))
+    return cudaErrorInvalidValue;"""
+
+
+def host_source(plan: HopperPlan) -> str:
+    """Return kernel and host together, one .cu file.
+
+    >>> from tilewise.codegen.gemm import planned
+    >>> "cudaLaunchKernelEx(&config, gemm_bf16_128x256x64," in host_source(planned((128, 256), "bf16"))
+    True
+    """
+    down, along = plan.cluster
+    extra = [word.replace(" __restrict__", "") for word in parameters(plan)]
+    sizes = ["M", "N", "K", *["batches"] * plan.batched]
+    names = [word.split()[-1].lstrip("*") for line in extra for word in line.split(", ")]
+    slots: dict[str, object] = {
+        "plan": plan,
+        "kernel": "",
+        "name": plan.called,
+        "parameters": "\n".join(f"{line}," for line in extra),
+        "sizes": ", ".join(f"int {size}" for size in sizes),
+        "batch_extent": ", (cuuint64_t)batches" * plan.batched,
+        "batch_stride": ", line * slow" * plan.batched,
+        "one_more": ", 1" * plan.batched,
+        "rank": 2 + plan.batched,
+        "maps": "\n".join(_map(plan, own) for own in (*plan.operands, plan.d)),
+        "cluster_m": plan.m * down,
+        "cluster_n": plan.n * along,
+        "cluster_m_less": plan.m * down - 1,
+        "cluster_n_less": plan.n * along - 1,
+        "times_batches": " * batches" * plan.batched,
+        "arguments": ", ".join([*names, *sizes]),
+    }
+    check_free(plan.name, filled(PROGRAM, slots | {"name": ""}))
+    return filled(PROGRAM, slots | {"kernel": kernel_source(plan)})
+
+
+def _map(plan: HopperPlan, own: Staged) -> str:
+    rows = {"A": "M", "B": "N", "D": "M"}[own.name]
+    line = "N" if own.name == "D" else "K"
+    box, mode = plan.box_and_mode(own)
+    fast, slow = (line, rows) if own.major == "k" else (rows, line)
+    slots = {
+        "letter": own.letter,
+        "name": own.name,
+        "type": f"CU_TENSOR_MAP_DATA_TYPE_{tma_type(own.dtype)}",
+        "fast": fast,
+        "slow": slow,
+        "bytes": own.dtype.bits // BYTE,
+        "box_fast": box[0],
+        "box_slow": box[1],
+        "mode": f"CU_TENSOR_MAP_SWIZZLE_{mode.name.upper()}",
+    }
+    return filled(MAP, slots)
+
+
+def tma_type(dtype: DType) -> str:
+    """Return the name of a type in a tensor map.
+
+    >>> tma_type(DType.of("e4m3"))
+    'UINT8'
+    """
+    return TMA_TYPES.get(dtype.name, "UINT8")

@@ -1,0 +1,522 @@
+"""The text of a product on Hopper: barriers, loads, the loop of each part, and D's way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewise.codegen.gemm.finish import finished, parameters
+from tilewise.codegen.gemm.plan import (
+    BUFFERS,
+    LOADER_REGISTERS,
+    WORKER_REGISTERS,
+    HopperPlan,
+)
+from tilewise.codegen.parts.copies import BYTE, place_of
+from tilewise.codegen.parts.template import call, check_free, filled, listed, plus
+from tilewise.codegen.wgmma.plan import DescribedOperand
+from tilewise.codegen.wgmma.text import facts, multiplied
+from tilewise.hardware.modes import CHUNK
+from tilewise.hardware.wgmma.instructions import M
+
+KERNEL = """\
+// D [M, N] = ${plan.finish.formula}
+// by ${plan.instruction}
+//
+$facts
+//
+$schedule
+
+#ifndef CUDA_VERSION // cuda.h has it
+struct alignas(128) CUtensorMap { unsigned long long opaque[16]; };
+#endif
+
+$places
+
+// ---- barriers ----------------------------------------------------------------------------------
+
+__device__ __forceinline__ void init(unsigned barrier, unsigned arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals) : "memory");
+}
+
+// The barrier will count so many bytes, and its one arrival is this.
+__device__ __forceinline__ void expect(unsigned barrier, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+        :: "r"(barrier), "r"(bytes) : "memory");
+}
+
+$arrive
+
+// Until the phase of that parity is over.
+__device__ __forceinline__ void wait(unsigned barrier, unsigned parity)
+{
+    unsigned over = 0;
+    while (!over)
+        asm volatile(
+            "{\\n"
+            ".reg .pred p;\\n"
+            "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\n"
+            "selp.u32 %0, 1, 0, p;\\n"
+            "}"
+            : "=r"(over) : "r"(barrier), "r"(parity) : "memory");
+}
+
+// The stages in turn; the parity changes each time around.
+struct Ring {
+    unsigned stage = 0, parity = 0;
+    __device__ __forceinline__ void next() { if (++stage == ${plan.stages}) { stage = 0; parity ^= 1; } }
+};
+
+// ---- tiles -------------------------------------------------------------------------------------
+
+$fetches
+
+// A box of D, from shared memory.
+__device__ __forceinline__ void store(unsigned from, const CUtensorMap &map, $store_given)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.${store_rank}d.global.shared::cta.bulk_group [%1, {$store_slots}], [%0];\\n"
+        "cp.async.bulk.commit_group;"
+        :: "r"(from), "l"(&map), $store_operands : "memory");
+}
+
+$put
+
+$multiply
+
+// ---- the kernel --------------------------------------------------------------------------------
+
+struct Tile { int row, column$batch_field; };
+
+// Tiles of a cluster in turn, ${plan.group} down M, then the next along N, so that L2 has what they share.
+__device__ __forceinline__ Tile tile_of(int t, int down, int along)
+{
+    $batch_of
+    const int each = ${plan.group} * along, first = t / each * ${plan.group};
+    const int rows = min(${plan.group}, down - first);
+    return {(first + t % each % rows) * $cluster_m, t % each / rows * $cluster_n$batch_value};
+}
+
+extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
+    const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+    const __grid_constant__ CUtensorMap map_d,
+    $parameters
+    $sizes)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const unsigned base = (unsigned)__cvta_generic_to_shared(shared), boxes = base + $boxes_at;
+    const unsigned full = base + $full_at, empty = base + $empty_at;
+    const unsigned warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // the same in a warp, as is seen
+    const unsigned thread = threadIdx.x % 128;
+    $block
+    if (threadIdx.x == 0) {
+        for (unsigned s = 0; s < ${plan.stages}; ++s) {
+            init(full + 8 * s, 1);
+            init(empty + 8 * s, ${plan.readers});
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); // TMA and other blocks see them
+    }
+    $meet
+    asm volatile("griddepcontrol.wait;" ::: "memory"); // for kernels before, if this one was launched ahead
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+
+    const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
+    const int tiles = down * along$times_batches, steps = (K + $k_less) / ${plan.k};
+    Ring ring;
+
+    if (warpgroup == 0) { // one thread asks for tiles
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 $loader_registers;");
+        for (int t = $first; thread == 0 && t < tiles; t += $stride) {
+            const Tile tile = tile_of(t, down, along);
+            $row_of_a
+            $column_of_b
+            for (int k = 0; k < steps; ++k, ring.next()) {
+                wait(empty + 8 * ring.stage, ring.parity ^ 1); // it was read
+                const unsigned to = base + ring.stage * ${plan.stage_bytes}, barrier = full + 8 * ring.stage;
+                expect(barrier, $stage_content);
+                $loads
+            }
+        }
+    } else { // ${rows_each} rows of a tile
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 $worker_registers;");
+        const unsigned worker = warpgroup - 1, warp = thread / 32, lane = thread % 32;
+        const auto release = [&](unsigned stage) { // to all blocks that load for this one
+            $release
+        };
+        unsigned sent = 0; // boxes of D so far
+        $accumulator d$registers;
+        for (int t = $first; t < tiles; t += $stride) {
+            unsigned before = 0;
+            for (int k = 0; k < steps; ++k, ring.next()) {
+                wait(full + 8 * ring.stage, ring.parity); // it is there
+                // Each step multiplies ${plan.a.input.k} of K. What a descriptor moves by counts 16 bytes.
+                const unsigned at = $here + ring.stage * ${plan.stage_bytes};
+                $descriptors
+                asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as they were written
+                $chain
+                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); // the chain before has ended
+                if (k > 0)
+                    release(before);
+                before = ring.stage;
+            }
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            release(before);
+
+            // D: from registers to boxes of $box_shape in shared memory, and from there by TMA.
+            const Tile tile = tile_of(t, down, along);
+            $row_of_d
+            #pragma unroll
+            for (unsigned box = 0; box < $boxes; ++box, ++sent) {
+                const unsigned part = box / $across;
+                const unsigned to = boxes + (worker * $buffers + sent % $buffers) * ${plan.box_bytes};
+                if (thread == 0) // the store before the last one has read its box
+                    asm volatile("cp.async.bulk.wait_group.read $fewer;" ::: "memory");
+                asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");
+                $fill
+                asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // TMA sees the box
+                asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");
+                if (thread == 0)
+                    store(to, map_d, column + box % $across * ${plan.d.k}, row + part * 64$store_batch);
+            }
+        }
+        if (thread == 0)
+            asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    }
+    $part
+}"""
+
+ARRIVE = """\
+// One arrival at a barrier of this block.
+__device__ __forceinline__ void arrive(unsigned barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
+}"""
+
+ARRIVE_AT = """\
+// One arrival at the same barrier of a block in the cluster.
+__device__ __forceinline__ void arrive(unsigned barrier, unsigned block)
+{
+    asm volatile(
+        "{\\n"
+        ".reg .b32 there;\\n"
+        "mapa.shared::cluster.u32 there, %0, %1;\\n"
+        "mbarrier.arrive.shared::cluster.b64 _, [there];\\n"
+        "}"
+        :: "r"(barrier), "r"(block) : "memory");
+}"""
+
+FETCH = """\
+// The box of a tensor map at ($at), to shared memory; the barrier counts its bytes.
+__device__ __forceinline__ void fetch(
+    unsigned to, const CUtensorMap &map, unsigned barrier, $given)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes\\n"
+        "[%0], [%1, {$slots}], [%2];"
+        :: "r"(to), "l"(&map), "r"(barrier), $operands : "memory");
+}"""
+
+SHARE = """\
+// The same to all blocks of a mask, at the same place of each; the barrier of each counts its bytes.
+__device__ __forceinline__ void share(
+    unsigned to, const CUtensorMap &map, unsigned barrier, unsigned short blocks, $given)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.${rank}d.shared::cluster.global"
+        ".mbarrier::complete_tx::bytes.multicast::cluster\\n"
+        "[%0], [%1, {$slots}], [%2], %$mask;"
+        :: "r"(to), "l"(&map), "r"(barrier), $operands, "h"(blocks) : "memory");
+}"""
+
+PUT = """\
+// Four 8 x 8 matrices to shared memory: eight lanes have the addresses of the rows of each.
+__device__ __forceinline__ void put(unsigned at, unsigned a, unsigned b, unsigned c, unsigned d)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+        :: "r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}"""
+
+PUT_PAIR = """\
+// Two neighbours of a row to shared memory.
+__device__ __forceinline__ void put(unsigned at, $pair)
+{
+    asm volatile("$store [%0], $value;" :: "r"(at), $operands : "memory");
+}"""
+
+MATRICES = """\
+#pragma unroll
+for (unsigned p = 0; p < $pairs; p += 4) { // a lane has the address of a row of matrix lane / 8
+    const unsigned first = box % $across * $pairs + p;
+    const auto at = $index;
+    put(to + d_place(at.i, at.j / 4 % $chunks) * 16,
+        pair_of(first), pair_of(first + 1), pair_of(first + 2), pair_of(first + 3));
+}"""
+
+PAIRS = """\
+#pragma unroll
+for (unsigned p = 0; p < $pairs; ++p) {
+    const unsigned pair = box % $across * $pairs + p;
+    const auto at = $index;
+    const unsigned byte = at.j * $bytes % $span;
+    put(to + d_place(at.i, byte / 16) * 16 + byte % 16, $values);
+}"""
+
+ALL_MEET = "__syncthreads();"
+CLUSTER_MEETS = 'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");'
+
+
+def kernel_source(plan: HopperPlan) -> str:
+    """Return the program: self-contained, without headers.
+
+    >>> from tilewise.codegen.gemm import planned
+    >>> source = kernel_source(planned((128, 256), "bf16", out="bf16"))
+    >>> "multicast::cluster" in source, "#include" in source, len(source.splitlines()) < 350
+    (True, False, True)
+    """
+    down, along = plan.cluster
+    one = plan.blocks == 1
+    across, rows = plan.n // plan.d.k, plan.m // plan.workers
+    columns = list(range(2 + plan.batched))
+    slots: dict[str, object] = {
+        "plan": plan,
+        "facts": "\n".join(f"// {line}" for line in _places(plan)),
+        "schedule": "\n".join(f"// {line}" for line in schedule(plan)),
+        "places": "\n\n".join(source.code for source in (plan.d_index, place_of(plan.d))),
+        "arrive": ARRIVE if one else ARRIVE_AT,
+        "fetches": "\n\n".join(_fetches(plan)),
+        "store_given": listed("int x#", columns),
+        "store_rank": len(columns),
+        "store_slots": listed("%#", (2 + column for column in columns)),
+        "store_operands": listed('"r"(x#)', columns),
+        "put": _put(plan),
+        "multiply": multiplied(plan, begins=True),
+        "batch_field": ", batch" * plan.batched,
+        "batch_of": "const int batch = t / (down * along);\nt %= down * along;" if plan.batched else "",
+        "batch_value": ", batch" * plan.batched,
+        "cluster_m": plan.m * down,
+        "cluster_n": plan.n * along,
+        "cluster_m_less": plan.m * down - 1,
+        "cluster_n_less": plan.n * along - 1,
+        "k_less": plan.k - 1,
+        "times_batches": " * batches" * plan.batched,
+        "parameters": "\n".join(f"{word}," for word in parameters(plan)),
+        "sizes": "int M, int N, int K" + ", int batches" * plan.batched,
+        "boxes_at": plan.stages * plan.stage_bytes,
+        "full_at": plan.shared_bytes - 16 * plan.stages,
+        "empty_at": plan.shared_bytes - 8 * plan.stages,
+        "block": _block(plan),
+        "meet": ALL_MEET if one else CLUSTER_MEETS,
+        "part": "" if one else f"// No block ends while another arrives at its barriers.\n{CLUSTER_MEETS}",
+        "first": "blockIdx.x" if one else f"blockIdx.x / {plan.blocks}",
+        "stride": "gridDim.x" if one else f"gridDim.x / {plan.blocks}",
+        "row_of_a": _begin(plan, plan.a),
+        "column_of_b": _begin(plan, plan.b),
+        "row_of_d": f"const int row = tile.row{_turn('down', down, plan.m)} + worker * {rows};\n"
+        f"const int column = tile.column{_turn('along', along, plan.n)};",
+        "stage_content": sum(own.bytes for own in plan.operands),
+        "loads": "\n".join(line for own in plan.operands for line in _loads(plan, own)),
+        "loader_registers": LOADER_REGISTERS,
+        "worker_registers": WORKER_REGISTERS,
+        "rows_each": rows,
+        "accumulator": "float" if plan.accumulator.name == "f32" else "int",
+        "registers": f"[{plan.parts}][{plan.registers}]",
+        "descriptors": "\n".join(_descriptor(plan, own) for own in plan.operands),
+        "chain": "\n".join(_chain(plan)),
+        "here": "base" if one else "here",
+        "release": _release(plan),
+        "box_shape": f"64 x {plan.d.k}",
+        "boxes": plan.parts * across,
+        "across": across,
+        "buffers": BUFFERS,
+        "fewer": BUFFERS - 1,
+        "fill": _fill(plan),
+        "store_batch": ", tile.batch" * plan.batched,
+        "name": plan.called,
+    }
+    check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
+    return filled(KERNEL, slots)
+
+
+def _places(plan: HopperPlan) -> list[str]:
+    """Return the places of the operands, of their product and of D, line by line."""
+    return [
+        *facts(plan),
+        f"A B^T [{M}, {plan.n}] {plan.accumulator}, the registers of a warpgroup:",
+        f"    {plan.fragment}",
+        f"D [{M}, {plan.d.k}] {plan.out}, a box in shared memory:",
+        f"    {plan.d.tile}",
+    ]
+
+
+def schedule(plan: HopperPlan) -> Iterator[str]:
+    """Yield the parts of the kernel, and how it is launched, line by line."""
+    down, along = plan.cluster
+    shared = [
+        f"{count} neighbours {way} share {own}"
+        for count, way, own in ((down, "down M", "B"), (along, "along N", "A"))
+        if count > 1
+    ]
+    yield f"Warpgroup 0 loads; {plan.workers} multiply {plan.m // plan.workers} rows each."
+    yield f"full[{plan.stages}]: the bytes of a stage are there."
+    yield f"empty[{plan.stages}]: {plan.readers} warpgroups have read it."
+    yield from [f"In a cluster of {down} x {along} blocks {', '.join(shared)}."] if shared else []
+    each = f", in clusters of {plan.blocks}" if plan.blocks > 1 else ""
+    yield f"Launch a block for each multiprocessor of sm_90a{each}, or for each tile if those are fewer,"
+    yield f"with {plan.threads} threads and {plan.shared_bytes} bytes of dynamic shared memory."
+    yield "M, N and K are any that the tensor maps take."
+
+
+def _begin(plan: HopperPlan, own: DescribedOperand) -> str:
+    """Return the first row of an operand that a block loads."""
+    ways = ("down", "along") if own.name == "A" else ("along", "down")
+    counts = plan.cluster if own.name == "A" else plan.cluster[::-1]
+    turn = _turn(ways[0], counts[0], own.rows) + _turn(ways[1], counts[1], own.rows // counts[1])
+    return f"const int {own.first_row} = tile.{own.first_row}{turn};"
+
+
+def _turn(way: str, count: int, extent: int) -> str:
+    """Return what a block adds to the begin of its cluster's tile."""
+    return f" + {way}_turn * {extent}" if count > 1 else ""
+
+
+def _block(plan: HopperPlan) -> str:
+    down, along = plan.cluster
+    if plan.blocks == 1:
+        return ""
+    lines = [
+        "const unsigned here = base & 0x3ffff; // in a cluster the block's number stands above its addresses",
+        "unsigned block;",
+        'asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(block));',
+    ]
+    if down > 1:
+        lines.append(
+            f"const unsigned down_turn = block % {down};"
+            if along > 1
+            else "const unsigned down_turn = block;"
+        )
+    if along > 1:
+        lines.append(
+            f"const unsigned along_turn = block / {down};"
+            if down > 1
+            else "const unsigned along_turn = block;"
+        )
+    return "\n".join(lines)
+
+
+def _release(plan: HopperPlan) -> str:
+    """Return the arrival of a warpgroup at the barriers of all blocks that load for it."""
+    down, along = plan.cluster
+    if plan.blocks == 1:
+        return "if (thread == 0)\n    arrive(empty + 8 * stage);"
+    these = f"thread < {plan.blocks}"
+    if min(down, along) > 1:
+        these += f" && (thread % {down} == down_turn || thread / {down} == along_turn)"
+    return f"if ({these})\n    arrive(empty + 8 * stage, thread);"
+
+
+# -- loads -------------------------------------------------------------------------------------------
+
+
+def _loads(plan: HopperPlan, own: DescribedOperand) -> Iterator[str]:
+    """Yield the lines that ask for the rows of an operand's tile which a block loads."""
+    box, parts = plan.box_of(own), plan.shared_by(own)
+    to, row = plus("to", plan.offsets[own.name]), own.first_row
+    if parts > 1:
+        to += f" + {_turn_of(own)} * {own.bytes // parts}"
+    for at in range(own.rows // parts // box.rows):
+        line, along = f"k * {plan.k}", plus(row, at * box.rows)
+        words = [line, along] if own.major == "k" else [along, line]
+        places = ", ".join([*words, *["tile.batch"] * plan.batched])
+        into = f"{plus(to, at * box.bytes)}, map_{own.letter}, barrier"
+        if parts > 1:
+            yield f"share({into}, {_mask(plan, own)},\n    {places});"
+        else:
+            yield f"fetch({into}, {places});"
+
+
+def _turn_of(own: DescribedOperand) -> str:
+    return "along_turn" if own.name == "A" else "down_turn"
+
+
+def _mask(plan: HopperPlan, own: DescribedOperand) -> str:
+    """Return the blocks of the cluster that have the same tile of an operand, a bit each."""
+    down, along = plan.cluster
+    if own.name == "B":
+        return f"{(1 << down) - 1}" + (f" << along_turn * {down}" if along > 1 else "")
+    return f"{sum(1 << down * at for at in range(along))}" + (" << down_turn" if down > 1 else "")
+
+
+def _fetches(plan: HopperPlan) -> Iterator[str]:
+    """Yield the functions that load boxes."""
+    numbers = range(2 + plan.batched)
+    slots = {
+        "at": listed("x#", numbers),
+        "given": listed("int x#", numbers),
+        "rank": len(numbers),
+        "slots": listed("%#", range(3, 3 + len(numbers))),
+        "operands": listed('"r"(x#)', numbers),
+        "mask": 3 + len(numbers),
+    }
+    shared = {plan.shared_by(own) > 1 for own in plan.operands}
+    for text in [FETCH] * (False in shared) + [SHARE] * (True in shared):
+        yield filled(text, slots)
+
+
+# -- products ----------------------------------------------------------------------------------------
+
+
+def _descriptor(plan: HopperPlan, own: DescribedOperand) -> str:
+    start = plus("at", plan.offsets[own.name])
+    if own.name == "A" and plan.workers > 1:
+        start += f" + worker * {own.along_rows[plan.parts] * CHUNK}"
+    start = f"({start})" if " " in start else start
+    return f"const unsigned long long {own.letter} = {own.descriptor.value:#018x} + ({start} >> 4);"
+
+
+def _chain(plan: HopperPlan) -> Iterator[str]:
+    for step, (of_a, of_b) in enumerate(zip(plan.a.along_k, plan.b.along_k, strict=True)):
+        for part in range(plan.parts):
+            adds = "1" if step else "k > 0"
+            a = plus("a", of_a + plan.a.along_rows[part])
+            yield f"multiply(d[{part}], {a}, {plus('b', of_b)}, {adds});"
+
+
+# -- D -----------------------------------------------------------------------------------------------
+
+
+def _put(plan: HopperPlan) -> str:
+    if plan.out.bits == 16:
+        return PUT
+    kind, code = {"f32": ("float", "f"), "s32": ("int", "r")}.get(plan.out.name, ("", ""))
+    if plan.out.bits == 32:
+        slots = {
+            "pair": f"{kind}2 pair",
+            "store": f"st.shared.v2.{'f32' if kind == 'float' else 's32'}",
+            "value": "{%1, %2}",
+            "operands": f'"{code}"(pair.x), "{code}"(pair.y)',
+        }
+    else:
+        slots = {
+            "pair": "unsigned short pair",
+            "store": "st.shared.u16",
+            "value": "%1",
+            "operands": '"h"(pair)',
+        }
+    return filled(PUT_PAIR, slots)
+
+
+def _fill(plan: HopperPlan) -> str:
+    """Return the lines that put a box of D into shared memory."""
+    across, pairs = plan.n // plan.d.k, plan.d.k // 4
+    common: dict[str, object] = {"pairs": pairs, "across": across}
+    of_pair = finished(plan)
+    if plan.out.bits == 16:
+        index = call(plan.d_index, warp="warp", lane="lane % 8 * 4", reg="first + lane / 8")
+        slots = {"index": index, "chunks": plan.d.k // 8}
+        return "\n".join([of_pair, filled(MATRICES, common | slots)])
+    index = call(plan.d_index, warp="warp", lane="lane", reg="pair")
+    size = plan.out.bits // BYTE
+    slots = {"index": index, "bytes": 2 * size, "span": plan.d.k * size, "values": "pair_of(pair)"}
+    return "\n".join([of_pair, filled(PAIRS, common | slots)])

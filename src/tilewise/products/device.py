@@ -1,0 +1,139 @@
+"""Kernels with tensor maps on a GPU: loaded once, launched with the addresses of a call."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tilewise.codegen.gemm import HopperPlan, kernel_source
+from tilewise.codegen.gemm.host import tma_type
+from tilewise.core.dtypes import DType
+from tilewise.gpu import device as devices
+from tilewise.gpu.compile import Source, cubin
+from tilewise.gpu.launch import checked
+from tilewise.hardware.modes import Mode
+
+MAP = 128
+"""Bytes of a tensor map; it begins at a multiple of half of them."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A matrix, or several, as TMA sees it: extents from the fastest, and strides in bytes of all others."""
+
+    dtype: DType
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    mode: Mode
+
+
+class Launch:
+    """A kernel with its arguments, for tensors of some extents. A call with addresses launches it."""
+
+    def __init__(
+        self,
+        plan: HopperPlan,
+        index: int,
+        matrices: Sequence[Described],
+        words: Sequence[str],
+        ends: Sequence[int],
+    ) -> None:
+        driver = self._driver = devices.package("cuda.bindings.driver")
+        self._function = _function(plan, index)
+        self._words, self._matrices = words, matrices
+        self._room = ctypes.create_string_buffer(len(matrices) * MAP + 8 * (len(words) + len(ends)) + 64)
+        first = -(-ctypes.addressof(self._room) // 64) * 64
+        places = [first + MAP * at for at in range(len(matrices))]
+        self._maps = [driver.CUtensorMap(_ptr=place) for place in places]
+        self._known: list[int] = [0] * len(matrices)
+        after = first + MAP * len(matrices)
+        self._cells = [
+            (ctypes.c_float if word == "f32" else ctypes.c_uint64).from_address(after + 8 * at)
+            for at, word in enumerate(words)
+        ]
+        for at, end in enumerate(ends):
+            ctypes.c_int.from_address(after + 8 * (len(words) + at)).value = end
+        places += [after + 8 * at for at in range(len(words) + len(ends))]
+        self._pointers = (ctypes.c_uint64 * len(places))(*places)
+        self._arguments = ctypes.addressof(self._pointers)
+        self._config = _configured(driver, plan, index, matrices[-1])
+
+    def __call__(self, addresses: Sequence[int], words: Sequence[Any], stream: int) -> None:
+        """Launch on a stream, and return at once."""
+        driver = self._driver
+        if addresses != self._known:
+            for at, (address, known) in enumerate(zip(addresses, self._known, strict=True)):
+                if address != known:
+                    self._describe(at, address)
+            self._known = list(addresses)
+        for cell, word in zip(self._cells, words, strict=True):
+            cell.value = word
+        self._config.hStream = stream
+        (status,) = driver.cuLaunchKernelEx(self._config, self._function, self._arguments, 0)
+        if status:
+            checked((status,))
+
+    def _describe(self, at: int, address: int) -> None:
+        """Write the tensor map of a matrix."""
+        driver, own = self._driver, self._matrices[at]
+        names, rank = driver, len(own.extents)
+        made = checked(
+            driver.cuTensorMapEncodeTiled(
+                getattr(names.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{tma_type(own.dtype)}"),
+                rank,
+                address,
+                [driver.cuuint64_t(extent) for extent in own.extents],
+                [driver.cuuint64_t(stride) for stride in own.strides],
+                [driver.cuuint32_t(extent) for extent in own.box],
+                [driver.cuuint32_t(1)] * rank,
+                names.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+                getattr(names.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{own.mode.name.upper()}"),
+                names.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                names.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        )
+        ctypes.memmove(int(self._maps[at].getPtr()), int(made.getPtr()), MAP)
+
+
+def _configured(driver: Any, plan: HopperPlan, index: int, d: Described) -> Any:
+    """Return how a kernel is launched: as many blocks as the GPU runs at once, or as there are tiles."""
+    config, names = driver.CUlaunchConfig(), driver.CUlaunchAttributeID
+    down, along = plan.cluster
+    tiles = -(-d.extents[1] // (plan.m * down)) * -(-d.extents[0] // (plan.n * along))
+    tiles *= d.extents[2] if plan.batched else 1
+    config.gridDimX = plan.blocks * min(tiles, multiprocessors(index) // plan.blocks)
+    config.gridDimY = config.gridDimZ = 1
+    config.blockDimX, config.blockDimY, config.blockDimZ = plan.threads, 1, 1
+    config.sharedMemBytes = plan.shared_bytes
+    ahead, cluster = driver.CUlaunchAttribute(), driver.CUlaunchAttribute()
+    ahead.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    ahead.value.programmaticStreamSerializationAllowed = 1
+    cluster.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    cluster.value.clusterDim.x, cluster.value.clusterDim.y, cluster.value.clusterDim.z = plan.blocks, 1, 1
+    config.attrs, config.numAttrs = [ahead, cluster], 2
+    return config
+
+
+@lru_cache(maxsize=64)
+def multiprocessors(index: int) -> int:
+    """Return the multiprocessors of a GPU."""
+    driver = devices.package("cuda.bindings.driver")
+    device = checked(driver.cuDeviceGet(index))
+    asked = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+    return int(checked(driver.cuDeviceGetAttribute(asked, device)))
+
+
+@lru_cache(maxsize=1024)
+def _function(plan: HopperPlan, index: int) -> Any:
+    """Return the kernel of a plan, loaded on the current device."""
+    driver = devices.package("cuda.bindings.driver")
+    devices.find(index, capability=(9, 0))
+    module = checked(driver.cuModuleLoadData(cubin(Source(f"{plan.called}.cu", kernel_source(plan)))))
+    function = checked(driver.cuModuleGetFunction(module, plan.called.encode()))
+    limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    checked(driver.cuFuncSetAttribute(function, limit, plan.shared_bytes))
+    return function

@@ -1,0 +1,235 @@
+"""A product's kernel on paper: its own lines, read from the text, run on the simulated engines.
+
+The lines that load, multiply and store are evaluated for each block of a cluster and each warpgroup, with the
+addresses that a cluster has: a block's number stands above them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewise.codegen.gemm import HopperPlan, kernel_source
+from tilewise.codegen.parts.copies import Staged
+from tilewise.hardware.tma.tensor_map import TensorMap
+from tilewise.simulate import Memory, tma
+from tilewise.simulate.registers import Registers
+from tilewise.simulate.wgmma import Wgmma, multiply
+
+FIRST = 1024
+"""The address at which dynamic shared memory begins."""
+ABOVE = 24
+"""Bits of an address below the number of a block."""
+ELEMENTS = {"e4m3": "u8", "e5m2": "u8", "s8": "u8", "tf32": "f32"}
+"""Types of tensor maps that stand for others."""
+
+
+def value(text: str, names: dict[str, Any]) -> int:
+    """Return the value of an expression of C++ on whole numbers."""
+    text = re.sub(r"\(int\)|\(size_t\)|(?<=\d)u\b", "", text).replace("/", "//")
+    return int(eval(text.replace("&&", "and").replace("||", "or"), {"min": min, "max": max}, names))
+
+
+def constants(text: str, names: dict[str, Any]) -> None:
+    """Add the constants of all lines to names."""
+    for kind in re.findall(r"const (?:unsigned long long|unsigned|int) ([^;]*);", text):
+        for one in re.split(r", (?=\w+ = )", kind):
+            name, _, expression = one.partition(" = ")
+            names[name] = value(expression, names)
+
+
+def tile_of(text: str, t: int, down: int, along: int) -> tuple[int, ...]:
+    """Return what the kernel's function gives for tile number t."""
+    found = re.search(r"Tile tile_of\(int t, int down, int along\)\n\{\n(.*?)\n\}\n", text, re.DOTALL)
+    assert found
+    names = {"t": t, "down": down, "along": along}
+    body, _, result = found[1].partition("return {")
+    for line in body.splitlines():
+        constants(line, names)
+        if again := re.match(r"\s*t %= (.*);", line):
+            names["t"] = t % value(again[1], names)
+    return tuple(value(word, names) for word in result.removesuffix("};").split(", "))
+
+
+@dataclass
+class Block:
+    """A block of a cluster: its number, its shared memory, the names of its constants."""
+
+    number: int
+    memory: Memory
+    names: dict[str, Any]
+
+
+class Paper:
+    """A plan's kernel, run for one tile of a cluster."""
+
+    def __init__(self, plan: HopperPlan, m: int, n: int, k: int) -> None:
+        self.plan, self.text = plan, kernel_source(plan)
+        self.extents = {"M": m, "N": n, "K": k}
+        self.maps = {own.letter: self._map(own) for own in (*plan.operands, plan.d)}
+        size = FIRST + plan.shared_bytes
+        self.out = Memory(-(-m * n * plan.out.bits // 8) + 64, name="global")
+        self.blocks = [
+            Block(at, Memory(size, name=f"block {at}"), dict(self.extents)) for at in range(plan.blocks)
+        ]
+
+    def _map(self, own: Staged) -> TensorMap:
+        rows = self.extents["N" if own.name == "B" else "M"]
+        line = self.extents["N" if own.name == "D" else "K"]
+        shape = (rows, line) if own.major == "k" else (line, rows)
+        box, mode = self.plan.box_and_mode(own)
+        kind = ELEMENTS.get(own.dtype.name, own.dtype.name)
+        return TensorMap.of(kind, shape, box[::-1], mode=mode)
+
+    def product(self, a: Memory, b: Memory, t: int = 0) -> np.ndarray[Any, Any]:
+        """Return D as far as tile t of a cluster goes; what it does not write is not written."""
+        for block in self.blocks:
+            self._begin(block, t)
+        sums = self._multiplied({"a": a, "b": b})
+        for block in self.blocks:
+            for worker in range(self.plan.workers):
+                self._out(block, worker, sums[block.number, worker])
+        return self.out.take(self.plan.out, (self.extents["M"], self.extents["N"]))
+
+    def _begin(self, block: Block, t: int) -> None:
+        names = block.names
+        names |= {"base": FIRST + (block.number << ABOVE), "block": block.number}
+        head = re.search(r"unsigned char shared\[\];\n(.*?)    if \(threadIdx", self.text, re.DOTALL)
+        rest = re.search(r"(    const int down = .*?)    Ring ring;", self.text, re.DOTALL)
+        assert head
+        assert rest
+        lines = [line for line in head[1].splitlines() if "__shfl" not in line and "threadIdx" not in line]
+        text = "\n".join(lines).replace("base = (unsigned)__cvta_generic_to_shared(shared), ", "")
+        constants(text, names)
+        constants(rest[1], names)
+        row, column, *_ = tile_of(self.text, t, names["down"], names["along"])
+        names |= {"tile_row": row, "tile_column": column}
+
+    def _multiplied(self, tensors: dict[str, Memory]) -> dict[tuple[int, int], Any]:
+        """Return the registers of each block and warpgroup after all steps along K."""
+        loads = self._between("expect(barrier, ", "            }\n")
+        steps = self.blocks[0].names["steps"]
+        sums: dict[tuple[int, int], Any] = {}
+        for step in range(steps):
+            for block in self.blocks:
+                self._load(block, loads, tensors, step)
+            for block in self.blocks:
+                for worker in range(self.plan.workers):
+                    parts = sums.setdefault((block.number, worker), [None] * self.plan.parts)
+                    self._chain(block, worker, parts, step)
+        return sums
+
+    def _between(self, begin: str, end: str) -> str:
+        return self.text.partition(begin)[2].partition(end)[0]
+
+    def _load(self, block: Block, loads: str, tensors: dict[str, Memory], step: int) -> None:
+        names = dict(block.names)
+        stage = step % self.plan.stages
+        places = self._between("if (warpgroup == 0) {", "for (int k = 0").replace("tile.", "tile_")
+        constants("\n".join(line for line in places.splitlines() if "const int" in line), names)
+        names |= {"k": step, "to": names["base"] + stage * self.plan.stage_bytes, "tile_batch": 0}
+        expected, arrived = value(loads.partition(")")[0], names), 0
+        for verb, words in re.findall(r"(fetch|share)\(([^;]*)\);", loads):
+            to, letter, _, *more = [word.strip() for word in words.split(",")]
+            targets = [block.number]
+            if verb == "share":
+                mask = value(more.pop(0), names)
+                targets = [at for at in range(self.plan.blocks) if mask >> at & 1]
+            corner = [value(word.replace("tile.", "tile_"), names) for word in more][:2]
+            at = value(to, names)
+            assert at >> ABOVE == block.number
+            own = self.maps[letter.removeprefix("map_")]
+            for target in targets:
+                memory = self.blocks[target].memory
+                address = at & ((1 << ABOVE) - 1)
+                tma.load(own, tensors[letter[-1]], memory, corner=corner[::-1], to=address)
+                arrived += own.bytes if target == block.number or verb == "fetch" else 0
+        shares = {own.letter: self.plan.shared_by(own) for own in self.plan.operands}
+        assert expected == sum(own.bytes for own in self.plan.operands)
+        if max(shares.values()) == 1:
+            assert arrived == expected
+
+    def _chain(self, block: Block, worker: int, parts: list[Any], step: int) -> None:
+        names = dict(block.names)
+        names |= {"worker": worker, "k": step}
+        text = self._between("// it is there", "wgmma.commit_group").replace(
+            "ring.stage", str(step % self.plan.stages)
+        )
+        constants("\n".join(line for line in text.splitlines() if "const " in line), names)
+        words = self.plan.instruction.partition("aligned.")[2]
+        majors = {f"{own.letter}_major": own.major for own in self.plan.operands}
+        this = Wgmma.of(words, **majors)
+        for part, a, b, adds in re.findall(r"multiply\(d\[(\d)\], ([^,]*), ([^,]*), ([^)]*)\);", text):
+            before = parts[int(part)] if value(adds, names) else None
+            given = value(a, names), value(b, names)
+            parts[int(part)] = multiply(this, *given, block.memory, before)
+
+    def _out(self, block: Block, worker: int, sums: list[Registers]) -> None:
+        """Put boxes of D into shared memory by the text's addresses, and store them."""
+        plan, names = self.plan, dict(block.names)
+        text = self._between("// D: from registers", "\n        }\n").replace("tile.", "tile_")
+        places = "\n".join(re.findall(r"const int (?:row|column) = .*;", text))
+        names |= {"worker": worker}
+        constants(places, names)
+        boxes = value(re.search(r"box < (\d+)", text)[1], names)  # type: ignore[index]
+        put = re.search(r"put\(to \+ (.*?),(?=\s*pair_of)", text, re.DOTALL)[1]  # type: ignore[index]
+        index = re.findall(r"const auto at = d_index\(([^)]*)\)", text)[-1]
+        corner = re.search(r"store\(to, map_d, ([^;]*)\);", text)[1].split(", ")  # type: ignore[index]
+        each = value(re.search(r"p < (\d+)", text)[1], names)  # type: ignore[index]
+        for box in range(boxes):
+            names |= {"box": box, "sent": box}
+            constants("\n".join(re.findall(r"const unsigned (?:part|to) = .*;", text)), names)
+            numbers = sums[names["part"]].numbers(plan.fragment, plan.accumulator)
+            self._fill(block, names, numbers, put, index, each)
+            at = names["to"] & ((1 << ABOVE) - 1)
+            place = [value(word, names) for word in corner][:2]
+            own = self.maps["d"]
+            if place[1] < self.extents["M"] and place[0] < self.extents["N"]:
+                tma.store(own, block.memory, self.out, corner=place[::-1], start=at)
+
+    def _fill(
+        self, block: Block, names: dict[str, Any], numbers: Any, put: str, index: str, each: int
+    ) -> None:
+        """Store the pairs of a box: single ones, or four matrices by stmatrix."""
+        plan = self.plan
+        of_index, of_place = self._functions()
+        size = plan.out.bits // 8
+        by_matrices = plan.out.bits == 16
+        for warp in range(4):
+            for p in range(0, each, 4 if by_matrices else 1):
+                for lane in range(32):
+                    own = dict(names) | {"warp": warp, "lane": lane, "p": p}
+                    first = names["box"] % (plan.n // plan.d.k) * each + p
+                    own |= {"first": first, "pair": first}
+                    i, j = of_index(*(value(word, own) for word in index.split(", ")))
+                    own |= {"at_i": i, "at_j": j, "d_place": of_place}
+                    own["byte"] = 2 * j * size % (plan.d.k * size)
+                    to = names["to"] & ((1 << ABOVE) - 1)
+                    address = to + value(put.replace("at.", "at_"), own)
+                    if by_matrices:  # the row lane % 8 of matrix lane / 8 is held by four threads
+                        pairs = [of_index(warp, first + lane // 8, lane % 8 * 4 + four) for four in range(4)]
+                    else:
+                        pairs = [(i, j)]
+                    row = [numbers[x, 2 * y + z] for x, y in pairs for z in range(2)]
+                    block.memory.put(row, plan.out, at=address)
+
+    def _functions(self) -> tuple[Any, Any]:
+        """Return the kernel's own functions of places, in Python."""
+        found = []
+        for name in ("d_index", "d_place"):
+            body = re.search(rf" {name}\(([^)]*)\)\n\{{\n    return ([^;]*);", self.text)
+            assert body
+            names = re.findall(r"unsigned (\w+)", body[1])
+            text = re.sub(r"^\w+_t\{(.*)\}$", r"(\1)", body[2])
+            found.append(eval(f"lambda {', '.join(names)}: {text}"))
+        return found[0], found[1]
+
+
+def tiles(plan: HopperPlan, m: int, n: int) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of a cluster's tiles along M and N."""
+    down, along = plan.m * plan.cluster[0], plan.n * plan.cluster[1]
+    yield from ((i, j) for i in range(-(-m // down)) for j in range(-(-n // along)))

@@ -1,0 +1,204 @@
+"""The kernel of a whole product: its own lines on simulated engines, its tiles and barriers, its refusals."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.codegen.gemm_on_paper import Paper, tile_of
+
+from tilewise import LayoutError, Refused
+from tilewise.check.tma import plan_copy
+from tilewise.codegen.gemm import Finish, HopperPlan, chosen, kernel_source, planned
+from tilewise.codegen.gemm.host import host_source
+from tilewise.hardware.limits import SHARED_BYTES
+from tilewise.simulate import Memory
+from tilewise.simulate.numbers import decode, encode
+
+CASES: dict[str, dict[str, Any]] = {
+    "bf16": {"shape": (128, 256), "dtype_a": "bf16", "out": "bf16"},
+    "one block": {"shape": (128, 128), "dtype_a": "bf16", "out": "f16", "cluster": (1, 1)},
+    "both MN-major": {"shape": (128, 128), "dtype_a": "f16", "out": "f16", "majors": ("mn", "mn")},
+    "along N": {"shape": (128, 128), "dtype_a": "bf16", "majors": ("k", "mn"), "cluster": (1, 2)},
+    "four blocks": {"shape": (128, 128), "dtype_a": "f16", "majors": ("mn", "k"), "cluster": (2, 2)},
+    "128 rows each": {"shape": (256, 64), "dtype_a": "bf16", "out": "bf16", "cluster": (1, 2)},
+    "e4m3": {"shape": (128, 128), "dtype_a": "e4m3", "dtype_b": "e5m2", "out": "bf16"},
+    "out in 8 bits": {"shape": (128, 128), "dtype_a": "e4m3", "out": "e4m3", "cluster": (1, 1)},
+    "tf32": {"shape": (64, 96), "dtype_a": "tf32", "cluster": (1, 1)},
+    "s8": {"shape": (128, 64), "dtype_a": "s8", "dtype_b": "u8"},
+    "narrow boxes": {"shape": (64, 80), "dtype_a": "bf16", "out": "bf16", "cluster": (1, 1)},
+}
+
+
+def plan_of(name: str, **more: Any) -> HopperPlan:
+    return planned(**{**CASES[name], **more})
+
+
+def drawn(rng: Any, dtype: str, shape: tuple[int, int]) -> Any:
+    """Small whole numbers, whose sums are exact in every type."""
+    low = 0 if dtype == "u8" else -2
+    return rng.integers(low, 3, shape)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("edge", [False, True])
+def test_a_cluster_computes_its_tile_on_simulated_engines(name: str, edge: bool) -> None:
+    """Loads, descriptors, chains, boxes of D and stores are those of the text; edges are cut off."""
+    plan = plan_of(name, stages=2)
+    down, along = plan.m * plan.cluster[0], plan.n * plan.cluster[1]
+    unit = 16 * 8 // min(plan.a.dtype.bits, plan.out.bits)
+    m, n, k = (down - unit, along - unit, 3 * plan.k - unit) if edge else (down, along, 2 * plan.k)
+    rng = np.random.default_rng(len(name))
+    a, b = drawn(rng, plan.a.dtype.name, (m, k)), drawn(rng, plan.b.dtype.name, (n, k))
+    memories = []
+    for own, numbers in ((plan.a, a), (plan.b, b)):
+        memory = Memory(numbers.size * own.dtype.bits // 8 + 64, name="global")
+        memory.put(numbers if own.major == "k" else numbers.T, own.dtype)
+        memories.append(memory)
+    found = Paper(plan, m, n, k).product(*memories)
+    wanted = a @ b.T
+    if plan.out.bits == 8:
+        wanted = decode(encode(wanted, plan.out), plan.out)
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_boxes_of_tma_lie_in_the_tile_one_after_another(name: str) -> None:
+    plan = plan_of(name)
+    for own in plan.operands:
+        box = plan.box_of(own)
+        rows = 4 * own.rows
+        strides = (8 * own.k, 1) if own.major == "k" else (1, rows)
+        copy = plan_copy((rows, 8 * own.k), box.tile, dtype=own.dtype, strides=strides).tensor_map
+        assert (copy.box[::-1], copy.mode) == plan.box_and_mode(own)
+        for row, k in itertools.product(range(0, own.rows, 7), range(0, own.k, 5)):
+            at, inside = divmod(row, box.rows)
+            bits = own.tile.place(row, k)["m"] * own.dtype.bits
+            assert bits == 8 * at * box.bytes + box.tile.place(inside, k)["m"] * own.dtype.bits
+
+
+@pytest.mark.parametrize("name", ["bf16", "one block", "128 rows each", "batched"])
+@pytest.mark.parametrize(("down", "along"), [(1, 1), (3, 5), (8, 2), (19, 7)])
+def test_every_tile_is_taken_once(name: str, down: int, along: int) -> None:
+    plan = plan_of("bf16", batched=True) if name == "batched" else plan_of(name)
+    text, batches = kernel_source(plan), 3 if plan.batched else 1
+    found = [tile_of(text, t, down, along) for t in range(down * along * batches)]
+    high, wide = plan.m * plan.cluster[0], plan.n * plan.cluster[1]
+    every = itertools.product(range(0, down * high, high), range(0, along * wide, wide), range(batches))
+    assert sorted(found) == sorted(one[: 3 if plan.batched else 2] for one in every)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_stage_is_free_when_all_that_read_it_have_arrived(name: str) -> None:
+    """The arrivals at each block's barrier, counted by the condition in the text."""
+    plan = plan_of(name)
+    text = kernel_source(plan)
+    condition = re.search(r"if \((thread.*)\)\n\s*arrive\(empty \+ 8 \* stage(, thread)?\)", text)
+    assert condition
+    down = plan.cluster[0]
+    arrived = dict.fromkeys(range(plan.blocks), 0)
+    for block, thread in itertools.product(range(plan.blocks), range(128)):
+        names = {"thread": thread, "down_turn": block % down, "along_turn": block // down}
+        if eval(condition[1].replace("&&", "and").replace("||", "or").replace("/", "//"), {}, names):
+            arrived[thread if condition[2] else block] += plan.workers
+    assert set(arrived.values()) == {plan.readers}
+    assert f"init(empty + 8 * s, {plan.readers});" in text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_box_of_d_is_filled_when_its_store_has_read_it(name: str) -> None:
+    """Stores end in their order; before each box all but the last few have read theirs."""
+    plan = plan_of(name)
+    text = kernel_source(plan)
+    boxes = int(re.search(r"box < (\d+); \+\+box, \+\+sent", text)[1])  # type: ignore[index]
+    fewer = int(re.search(r"wait_group.read ([1-9]\d*);", text)[1])  # type: ignore[index]
+    place = re.search(r"to = boxes \+ (.*);", text)[1]  # type: ignore[index]
+    pending: list[int] = []
+    for sent, box in enumerate(box for _ in range(3) for box in range(boxes)):
+        pending = pending[-fewer:]
+        places = [eval(place, {"worker": worker, "sent": sent, "box": box}) for worker in range(plan.workers)]
+        assert len(set(places)) == plan.workers
+        assert places[0] not in pending
+        assert max(places) + plan.box_bytes <= plan.workers * 2 * plan.box_bytes
+        pending.append(places[0])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_texts_are_readable(name: str) -> None:
+    every = Finish(alpha=True, scales="row", addend=True, bias=True)
+    finish = every if plan_of(name).accumulator.name == "f32" else Finish()
+    for plan in (plan_of(name), plan_of(name, finish=finish, batched=True)):
+        text = kernel_source(plan)
+        assert "$" not in text
+        assert "#include" not in text
+        assert len(text.splitlines()) <= 350
+        assert max(map(len, text.splitlines())) <= 110
+        for own in (*plan.operands, plan.d):
+            assert str(own.tile) in text
+        assert plan.shared_bytes <= SHARED_BYTES
+        host = host_source(plan)
+        assert host.count("describe(&map_") == 3
+        assert f"dynamicSmemBytes = {plan.shared_bytes};" in host
+
+
+def test_sums_are_finished_in_the_order_of_the_formula() -> None:
+    plan = plan_of("bf16", finish=Finish(alpha=True, scales="tensor", addend=True, bias=True))
+    text = kernel_source(plan)
+    assert "// D [M, N] = alpha scale_a scale_b A B^T + beta C + bias[n]\n" in text
+    order = ["alpha * *scale_a * *scale_b", "x += beta * c.x", "x += b.x", "cvt.rn.bf16x2.f32"]
+    assert sorted(order, key=text.index) == order
+
+
+def test_large_products_take_the_largest_tile_and_small_ones_fill_the_machine() -> None:
+    assert chosen(8192, 8192, 8192, "bf16").tile == (128, 256)
+    assert chosen(8192, 8192, 8192, "bf16").cluster == (2, 1)
+    assert chosen(2048, 2048, 2048, "bf16").cluster == (1, 1)
+    assert np.prod(chosen(512, 512, 4096, "bf16").tile) < np.prod(chosen(4096, 4096, 4096, "bf16").tile)
+    for m, n, k in itertools.product((1, 100, 3000), repeat=3):
+        for majors in itertools.product(("k", "mn"), repeat=2):
+            best = chosen(m, n, k, "bf16", majors=majors)
+            planned(best.tile, "bf16", majors=majors, cluster=best.cluster, group=best.group)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtypes", "asked", "words"),
+    [
+        ((96, 64), ("bf16",), {}, "M = 96 is no multiple of the 64 of a warpgroup"),
+        ((128, 60), ("bf16",), {}, "m64n60k16 does not exist"),
+        ((128, 64), ("f32",), {}, "wgmma does not multiply f32"),
+        ((128, 64), ("b1",), {}, "single bits"),
+        ((128, 64), ("bf16",), {"out": "s32"}, "sums in f32 do not leave as s32"),
+        ((128, 64), ("s8",), {"out": "bf16"}, "sums in s32 do not leave as bf16"),
+        ((128, 64), ("e4m3",), {"majors": ("mn", "k")}, "reads e4m3 K-major alone"),
+        ((128, 256), ("bf16",), {"workers": 3}, "3 warpgroups do not share 128 rows"),
+        ((256, 256), ("bf16",), {}, "a thread holds 256 sums"),
+        ((128, 256), ("bf16",), {"cluster": (4, 4)}, "a cluster of 4 x 4 blocks"),
+        ((128, 64), ("bf16",), {"majors": ("k", "mn")}, "2 blocks do not share the 64 rows of B"),
+        ((128, 256), ("bf16",), {"stages": 9}, "bytes of shared memory"),
+        ((128, 256), ("bf16",), {"stages": 1}, "one stage is read while the next comes"),
+        ((128, 64), ("f16",), {"accumulator": "f16"}, "f16"),
+    ],
+)
+def test_what_is_refused_and_why(shape: Any, dtypes: Any, asked: Any, words: str) -> None:
+    with pytest.raises(Refused) as no:
+        planned(shape, *dtypes, **asked)
+    assert no.value.code == "TW602"
+    assert words in no.value.reason
+
+
+def test_what_is_not_understood() -> None:
+    with pytest.raises(LayoutError, match="no kind of scales") as error:
+        planned((128, 64), "bf16", finish=Finish(scales="block"))
+    assert error.value.code == "TW601"
+    with pytest.raises(LayoutError, match="are D as they are") as error:
+        planned((128, 64), "s8", finish=Finish(bias=True))
+    assert error.value.code == "TW401"
+    with pytest.raises(LayoutError, match="its own text uses the word"):
+        kernel_source(planned((128, 64), "bf16", name="base"))
+    with pytest.raises(LayoutError, match="its own text uses the word"):
+        host_source(planned((128, 64), "bf16", name="config"))
+    with pytest.raises(LayoutError, match="cannot name a kernel"):
+        kernel_source(planned((128, 64), "bf16", name="my kernel"))
