@@ -146,6 +146,7 @@ def __getattr__(name: str) -> Any:
     if name == "gemm":
         from tilewise.products import gemm
 
+        globals()[name] = gemm  # the next use finds it at once
         return gemm
     if name == "algebra":
         from importlib import import_module

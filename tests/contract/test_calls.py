@@ -137,7 +137,7 @@ def test_the_options_of_texts_are_those_that_texts_take():
     [
         (
             lambda: tilewise.emit("foo", BF16, tile=(64, 64, 64)),
-            "engine='foo' is not one of wgmma, mma, move",
+            "engine='foo' is not one of gemm, wgmma, mma, move",
         ),
         (lambda: tilewise.emit(None, BF16, tile=(64, 64, 64)), "engine=None is not one of"),
         (lambda: tilewise.code(TILE, lang=None), "lang=None is not one of"),

@@ -16,7 +16,7 @@ from tilewise.questions import OF_THE_SHELL, SUMMARIES
 from tilewise.questions.asking import HIDDEN, inputs
 
 TILE = S[64, 64]
-ASKED = sorted({*SUMMARIES, "emit_move"} - {*OF_THE_SHELL, "algebra", "plan"})
+ASKED = sorted({*SUMMARIES, "emit_move", "emit_gemm"} - {*OF_THE_SHELL, "algebra", "plan"})
 
 HEAVY = ("numpy", "rich", "argparse", "json", "tilewise.notation", "tilewise.hardware", "tilewise.moves")
 

@@ -29,13 +29,14 @@ MAY_IMPORT = {
     "compiled": "core notation tables hardware check numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",
     "moves": f"{BELOW_SHOW} gpu numpy",
+    "products": "core codegen hardware gpu moves",
     "pictures": f"{BELOW_SHOW} compiled numpy rich PIL",
     "questions": f"{BELOW_SHOW} compiled gpu moves pictures numpy rich __init__",
     "cli": "core notation questions mcp mcp_types anyio __init__",
     "notebook": "core pictures anywidget traitlets",
     "testing": "core check compiled questions hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra hardware moves pictures questions",
+    "__init__": "core notation algebra hardware moves pictures products questions",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""

@@ -6,22 +6,26 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from tilewise.codegen.gemm import HopperPlan, kernel_source
 from tilewise.codegen.gemm.host import tma_type
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.launch import checked
 from tilewise.hardware.modes import Mode
 
+ALIGNED = 16
+"""Bytes of which TMA takes addresses and pitches as multiples."""
 MAP = 128
 """Bytes of a tensor map; it begins at a multiple of half of them."""
 
 
 @dataclass(frozen=True)
-class Described:
+class TmaMatrix:
     """A matrix, or several, as TMA sees it: extents from the fastest, and strides in bytes of all others."""
 
     dtype: DType
@@ -31,20 +35,20 @@ class Described:
     mode: Mode
 
 
-class Launch:
+class BoundProduct:
     """A kernel with its arguments, for tensors of some extents. A call with addresses launches it."""
 
     def __init__(
         self,
         plan: HopperPlan,
         index: int,
-        matrices: Sequence[Described],
+        matrices: Sequence[TmaMatrix],
         words: Sequence[str],
         ends: Sequence[int],
     ) -> None:
         driver = self._driver = devices.package("cuda.bindings.driver")
         self._function = _function(plan, index)
-        self._words, self._matrices = words, matrices
+        self._matrices, self._lock = matrices, Lock()
         self._room = ctypes.create_string_buffer(len(matrices) * MAP + 8 * (len(words) + len(ends)) + 64)
         first = -(-ctypes.addressof(self._room) // 64) * 64
         places = [first + MAP * at for at in range(len(matrices))]
@@ -64,22 +68,31 @@ class Launch:
 
     def __call__(self, addresses: Sequence[int], words: Sequence[Any], stream: int) -> None:
         """Launch on a stream, and return at once."""
-        driver = self._driver
-        if addresses != self._known:
-            for at, (address, known) in enumerate(zip(addresses, self._known, strict=True)):
-                if address != known:
-                    self._describe(at, address)
-            self._known = list(addresses)
-        for cell, word in zip(self._cells, words, strict=True):
-            cell.value = word
-        self._config.hStream = stream
-        (status,) = driver.cuLaunchKernelEx(self._config, self._function, self._arguments, 0)
+        with self._lock:
+            if addresses != self._known:
+                for at, (address, known) in enumerate(zip(addresses, self._known, strict=True)):
+                    if address != known:
+                        self._describe(at, address, new=not known)
+                        self._known[at] = address
+            for cell, word in zip(self._cells, words, strict=True):
+                cell.value = word
+            self._config.hStream = stream
+            (status,) = self._driver.cuLaunchKernelEx(self._config, self._function, self._arguments, 0)
         if status:
             checked((status,))
 
-    def _describe(self, at: int, address: int) -> None:
-        """Write the tensor map of a matrix."""
+    def _describe(self, at: int, address: int, *, new: bool) -> None:
+        """Write the tensor map of a matrix, or the address in it."""
         driver, own = self._driver, self._matrices[at]
+        if address % ALIGNED:
+            raise LayoutError(
+                "TW704",
+                f"{'ABD'[at]} begins at byte {address % ALIGNED} of {ALIGNED}",
+                hint="TMA takes multiples: x.clone() begins at one",
+            )
+        if not new:
+            checked(driver.cuTensorMapReplaceAddress(self._maps[at], address))
+            return
         names, rank = driver, len(own.extents)
         made = checked(
             driver.cuTensorMapEncodeTiled(
@@ -99,7 +112,7 @@ class Launch:
         ctypes.memmove(int(self._maps[at].getPtr()), int(made.getPtr()), MAP)
 
 
-def _configured(driver: Any, plan: HopperPlan, index: int, d: Described) -> Any:
+def _configured(driver: Any, plan: HopperPlan, index: int, d: TmaMatrix) -> Any:
     """Return how a kernel is launched: as many blocks as the GPU runs at once, or as there are tiles."""
     config, names = driver.CUlaunchConfig(), driver.CUlaunchAttributeID
     down, along = plan.cluster

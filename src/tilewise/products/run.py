@@ -3,57 +3,72 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from typing import Any
 
 from tilewise.codegen.gemm import Finish, HopperPlan, chosen, planned
+from tilewise.codegen.gemm.choice import MULTIPROCESSORS
 from tilewise.codegen.gemm.finish import addend_type
 from tilewise.codegen.parts.copies import Staged
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.modes import Mode
 from tilewise.moves.types import given_type
-from tilewise.products.device import Described, Launch, multiprocessors
+from tilewise.products.device import ALIGNED, BoundProduct, TmaMatrix, multiprocessors
 
-ALIGNED = 16
-"""Bytes of which TMA takes addresses and pitches as multiples."""
-_KNOWN: dict[Any, Launch] = {}
+PAIR = 8
+"""Bytes of two elements of C or bias, at most, which are read together."""
+_KNOWN: dict[Any, BoundProduct] = {}
 MOST = 4096
 """Launches that are remembered, at most."""
 
 
-def product(
+def gemm(
     a: Any,
     b: Any,
-    out: Any,
-    c: Any,
-    bias: Any,
-    alpha: float,
-    beta: float,
-    scale_a: Any,
-    scale_b: Any,
-    out_dtype: Any,
+    out: Any = None,
+    *,
+    c: Any = None,
+    bias: Any = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    out_dtype: Any = None,
 ) -> Any:
-    """Return the product of tensors; `tilewise.gemm` has its arguments."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
-        raise _unfit(
-            "A and B are tensors of torch", "torch.from_dlpack(x) is the same memory as one of torch's"
+    """Return alpha scale_a scale_b A B^T + beta C + bias, of tensors of torch on a Hopper GPU.
+
+    A is [M, K] and B is [N, K]; with one more dimension both are batches. Matrices of 16 bits may lie either
+    way in memory. Types are torch's bfloat16, float16, float8_e4m3fn, float8_e5m2, int8, uint8 and float32,
+    which is multiplied as tf32. Sums are in f32, those of integers in s32.
+
+    `scale_a` and `scale_b` are f32 on the GPU: one number each, or one for each row of A and of B. `bias` has
+    a number for each column of D. The result has the type of A, or `out_dtype`; of 8-bit floats it is
+    bfloat16. `out` is written if it is given. Nothing passes gradients on.
+
+        refused  TW704 tensors that do not fit together, or that TMA does not take; TW608 another GPU
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.compiler.is_compiling():
+        from tilewise.products.traced import traced
+
+        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, out_dtype)
+    try:
+        if out is None:
+            out = a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=out_dtype or result_type(a.dtype))
+        index = a.get_device()
+        key = (
+            *(a.shape, a.stride(), a.dtype, b.shape, b.stride(), b.dtype, out.shape, out.stride(), out.dtype),
+            *(alpha == 1.0, index, b.get_device(), out.get_device()),
+            *(x if x is None else _facts(x) for x in (c, bias, scale_a, scale_b)),
         )
-    if out is None:
-        shape = (*a.shape[:-1], b.shape[-2])
-        out = torch.empty(shape, dtype=out_dtype or _result_type(torch, a.dtype), device=a.device)
-    key = (
-        *(a.shape, a.stride(), a.dtype, b.shape, b.stride(), b.dtype, out.shape, out.stride(), out.dtype),
-        *(alpha != 1.0, c is not None, bias is not None, a.get_device()),
-        *(None if scale is None else scale.numel() for scale in (scale_a, scale_b)),
-    )
+    except (AttributeError, IndexError, TypeError) as error:
+        raise _unfit(
+            f"A is {_said(a)} and B {_said(b)}",
+            "tensors of torch, A [M, K] and B [N, K]; torch.from_dlpack(x) is the same memory as one",
+        ) from error
     launch = _KNOWN.get(key)
     if launch is None:
-        launch = _launch(plan_of(a, b, out, c, bias, alpha != 1.0, scale_a, scale_b), a, b, out)
-        if len(_KNOWN) >= MOST:
-            _KNOWN.clear()
-        _KNOWN[key] = launch
+        launch = _remembered(key, a, b, out, c, bias, alpha != 1.0, scale_a, scale_b)
     words: list[Any] = [alpha] if alpha != 1.0 else []
     if scale_a is not None:
         words += [scale_a.data_ptr(), scale_b.data_ptr()]
@@ -62,24 +77,63 @@ def product(
     if bias is not None:
         words.append(bias.data_ptr())
     addresses = [a.data_ptr(), b.data_ptr(), out.data_ptr()]
-    index = a.get_device()
-    with torch.cuda.device(index) if torch.cuda.current_device() != index else nullcontext():
-        launch(addresses, words, torch.cuda.current_stream().cuda_stream)
+    of_torch: Any = torch
+    if of_torch._C._cuda_getDevice() == index:
+        launch(addresses, words, of_torch._C._cuda_getCurrentRawStream(index))
+    else:
+        with of_torch.cuda.device(index):
+            launch(addresses, words, of_torch._C._cuda_getCurrentRawStream(index))
     return out
 
 
-def _result_type(torch: Any, kind: Any) -> Any:
+def _remembered(key: Any, a: Any, b: Any, out: Any, *more: Any) -> BoundProduct:
+    """Return the launch for such tensors, which is kept."""
+    if not a.is_cuda or {x.device for x in (b, out, *more) if hasattr(x, "device")} != {a.device}:
+        raise _unfit("the tensors are not all on one GPU", 'x.to("cuda")')
+    index = a.get_device()
+    plan = plan_of(a, b, out, *more, multiprocessors=multiprocessors(index))
+    finish = plan.finish
+    words = ["f32"] * finish.alpha + ["at", "at"] * (finish.scales != "none")
+    words += ["f32", "at"] * finish.addend + ["at"] * finish.bias
+    ends = [*out.shape[-2:], a.shape[-1], *a.shape[:-2]]
+    made = BoundProduct(plan, index, matrices_of(plan, a, b, out), words, ends)
+    if len(_KNOWN) >= MOST:
+        _KNOWN.clear()
+    _KNOWN[key] = made
+    return made
+
+
+def result_type(kind: Any) -> Any:
+    """Return the type of D where the caller names none."""
+    torch = sys.modules["torch"]
     if not kind.is_floating_point:
         return torch.int32
     return torch.bfloat16 if kind.itemsize == 1 else kind
 
 
+def _facts(x: Any) -> Any:
+    return x.shape, x.stride(), x.dtype, x.get_device(), x.data_ptr() % PAIR
+
+
+def _said(x: Any) -> str:
+    return str(list(x.shape)) if hasattr(x, "stride") else f"a {type(x).__name__}"
+
+
 def plan_of(
-    a: Any, b: Any, out: Any, c: Any, bias: Any, alpha: bool, scale_a: Any, scale_b: Any
+    a: Any,
+    b: Any,
+    out: Any,
+    c: Any = None,
+    bias: Any = None,
+    alpha: bool = False,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    *,
+    multiprocessors: int = MULTIPROCESSORS,
 ) -> HopperPlan:
     """Return the plan of the kernel for such tensors.
 
-    refused  TW704 tensors that do not fit together, or that TMA does not take
+    refused  TW704 tensors that do not fit together
     """
     batched = a.dim() == 3
     if (
@@ -97,10 +151,6 @@ def plan_of(
         raise _unfit(
             f"the result is {[*a.shape[:-1], n]}, and out is {list(out.shape)}", "torch.empty of that shape"
         )
-    if not a.is_cuda or {x.device for x in (b, out, c, bias, scale_a, scale_b) if x is not None} != {
-        a.device
-    }:
-        raise _unfit("the tensors are not all on one GPU", 'x.to("cuda")')
     if 0 in (m, n, k, *a.shape):
         raise _unfit(f"a product of {m} x {n} x {k}", "each extent is 1 or more")
     types = [_type_of(x.dtype) for x in (a, b)]
@@ -113,7 +163,7 @@ def plan_of(
         *types,
         majors=(majors[0], majors[1]),
         batches=a.shape[0] if batched else 1,
-        multiprocessors=multiprocessors(a.get_device()),
+        multiprocessors=multiprocessors,
     )
     plan = planned(
         choice.tile,
@@ -128,24 +178,27 @@ def plan_of(
     wanted = addend_type(plan)
     for x, shape, name in ((c, list(out.shape), "C"), (bias, [n], "bias")):
         if x is not None and (
-            list(x.shape) != shape or given_type(x.dtype) != wanted or not x.is_contiguous()
+            list(x.shape) != shape
+            or given_type(x.dtype) != wanted
+            or not x.is_contiguous()
+            or x.data_ptr() % PAIR
         ):
-            raise _unfit(f"{name} is {list(x.shape)} of {x.dtype}", f"it is a contiguous {shape} of {wanted}")
+            raise _unfit(
+                f"{name} is {list(x.shape)} of {x.dtype}",
+                f"it is a contiguous {shape} of {wanted} that begins at a multiple of {PAIR} bytes",
+            )
     if out.stride(-1) != 1:
         raise _unfit("the rows of out are not contiguous", "torch.empty of its shape")
     return plan
 
 
-def _launch(plan: HopperPlan, a: Any, b: Any, out: Any) -> Launch:
-    """Return the kernel with the tensor maps of such tensors."""
-    matrices = []
-    for x, own in ((a, plan.a), (b, plan.b), (out, plan.d)):
-        matrices.append(_described(x, own, own.name, *plan.box_and_mode(own)))
-    finish = plan.finish
-    words = ["f32"] * finish.alpha + ["at", "at"] * (finish.scales != "none")
-    words += ["f32", "at"] * finish.addend + ["at"] * finish.bias
-    ends = [*out.shape[-2:], a.shape[-1], *a.shape[:-2]]
-    return Launch(plan, a.get_device(), matrices, words, ends)
+def matrices_of(plan: HopperPlan, a: Any, b: Any, out: Any) -> list[TmaMatrix]:
+    """Return the tensors as TMA sees them.
+
+    refused  TW704 lines that do not begin at multiples of 16 bytes
+    """
+    pairs = ((a, plan.a), (b, plan.b), (out, plan.d))
+    return [_described(x, own, own.name, *plan.box_and_mode(own)) for x, own in pairs]
 
 
 def _unfit(what: str, hint: str) -> LayoutError:
@@ -183,7 +236,7 @@ def _scales(scale_a: Any, scale_b: Any, m: int, n: int) -> str:
     )
 
 
-def _described(x: Any, own: Staged, name: str, box: tuple[int, int], mode: Mode) -> Described:
+def _described(x: Any, own: Staged, name: str, box: tuple[int, int], mode: Mode) -> TmaMatrix:
     """Return a tensor as TMA sees it."""
     fast, slow = (-1, -2) if own.major == "k" else (-2, -1)
     size = x.element_size()
@@ -195,9 +248,9 @@ def _described(x: Any, own: Staged, name: str, box: tuple[int, int], mode: Mode)
         strides.append(x.stride(0) if x.shape[0] > 1 else strides[0] * extents[1])
         boxes.append(1)
     pitches = tuple(stride * size for stride in strides)
-    if x.data_ptr() % ALIGNED or any(pitch % ALIGNED or pitch <= 0 for pitch in pitches):
+    if any(pitch % ALIGNED or pitch <= 0 for pitch in pitches):
         raise _unfit(
-            f"{name} begins at byte {x.data_ptr() % ALIGNED} of 16, with pitches of {list(pitches)} bytes",
-            "TMA takes multiples of 16 bytes: a tensor with longer rows, of which x is a part",
+            f"{name} has {list(pitches)} bytes from line to line",
+            "TMA takes multiples of 16: make it a part of a tensor with longer lines",
         )
-    return Described(own.dtype, tuple(extents), pitches, tuple(boxes), mode)
+    return TmaMatrix(own.dtype, tuple(extents), pitches, tuple(boxes), mode)

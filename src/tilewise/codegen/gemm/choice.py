@@ -10,7 +10,7 @@ from tilewise.codegen.parts.copies import BYTE
 from tilewise.core.dtypes import DType
 
 
-class Choice(NamedTuple):
+class TileChoice(NamedTuple):
     """A tile of D, the blocks of a cluster, and the tiles of a group down M."""
 
     tile: tuple[int, int]
@@ -45,13 +45,13 @@ def chosen(
     majors: tuple[str | None, str | None] = (None, None),
     batches: int = 1,
     multiprocessors: int = MULTIPROCESSORS,
-) -> Choice:
+) -> TileChoice:
     """Return the choice with the least expected time for D [m, n].
 
     >>> chosen(8192, 8192, 8192, "bf16")
-    Choice(tile=(128, 256), cluster=(2, 1), group=8)
+    TileChoice(tile=(128, 256), cluster=(2, 1), group=8)
     >>> chosen(2048, 2048, 2048, "bf16")
-    Choice(tile=(128, 256), cluster=(1, 1), group=16)
+    TileChoice(tile=(128, 256), cluster=(1, 1), group=16)
     """
     types = DType.of(dtype_a), DType.of(dtype_b if dtype_b is not None else dtype_a)
     line = [SPAN * BYTE // own.bits for own in types]
@@ -66,12 +66,12 @@ def chosen(
     tile = min(RATE, key=cost)
     down, along = ceil(m / tile[0]), ceil(n / tile[1])
     if down * along * batches <= multiprocessors:
-        return Choice(tile, (1, 1), 16)
+        return TileChoice(tile, (1, 1), 16)
     shares_b, shares_a = (
         extent % (2 * unit) == 0 for extent, unit in zip(tile[::-1], units[::-1], strict=True)
     )
     if tile[0] > tile[1] and shares_a and (along % 2 == 0 or along > FEW):
-        return Choice(tile, (1, 2), 4)
+        return TileChoice(tile, (1, 2), 4)
     if shares_b and (down % 2 == 0 or down > FEW):
-        return Choice(tile, (2, 1))
-    return Choice(tile, (1, 1))
+        return TileChoice(tile, (2, 1))
+    return TileChoice(tile, (1, 1))

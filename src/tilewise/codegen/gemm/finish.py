@@ -1,4 +1,4 @@
-"""What becomes of the sums on their way out: factors, C, bias, and the type of D."""
+"""The last steps of a product: factors, C, bias, and the type of D."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def host_source(plan: HopperPlan) -> str:
     """Return kernel and host together, one .cu file.
 
     >>> from tilewise.codegen.gemm import planned
-    >>> "cudaLaunchKernelEx(&config, gemm_bf16_128x256x64," in host_source(planned((128, 256), "bf16"))
+    >>> "&config, gemm_bf16_128x256x64, map_a, map_b, map_d" in host_source(planned((128, 256), "bf16"))
     True
     """
     down, along = plan.cluster

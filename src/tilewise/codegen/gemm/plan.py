@@ -48,7 +48,7 @@ FLOATS = ("f32", "f16", "bf16", "e4m3", "e5m2")
 
 @dataclass(frozen=True)
 class Finish:
-    """What is done to A B^T before it is D."""
+    """The steps from A B^T to D."""
 
     alpha: bool = False
     """True if it is multiplied by a number."""

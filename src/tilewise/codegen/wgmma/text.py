@@ -1,4 +1,4 @@
-"""What all texts around wgmma say: the places of the operands, and the function around the instruction."""
+"""Parts of all texts around wgmma: the places of the operands, and the function around the instruction."""
 
 from __future__ import annotations
 

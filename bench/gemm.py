@@ -1,0 +1,163 @@
+"""Time `tilewise.gemm` beside torch's products, which are the vendor's library, in turn, in one run.
+
+    python bench/gemm.py                 squares, and shapes of models, in bf16 and e4m3
+    python bench/gemm.py --rounds 30
+    python bench/gemm.py --host          the host's time of a call
+
+It takes torch and a Hopper GPU. Inputs are random normal numbers. Launches of a round are one CUDA graph; the
+order of ways is drawn anew in each round, for the clock follows the power of the work before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import tilewise
+
+SQUARES = [(size, size, size) for size in (2048, 4096, 8192, 16384)]
+MODELS = {
+    "attention in, 4k tokens": (4096, 6144, 4096),
+    "attention out, 4k tokens": (4096, 4096, 4096),
+    "gate and up, 4k tokens": (4096, 28672, 4096),
+    "down, 4k tokens": (4096, 4096, 14336),
+    "gate and up, 8k of a 70B": (8192, 57344, 8192),
+    "down, 8k of a 70B": (8192, 8192, 28672),
+    "512 tokens, wide": (512, 28672, 4096),
+    "512 tokens, deep": (512, 4096, 14336),
+    "words, 2k tokens": (2048, 128256, 4096),
+    "odd": (3000, 5000, 2056),
+    "tall": (65536, 1024, 1024),
+    "gradient of weights": (4096, 4096, 16384),
+}
+OPERATIONS = 4e13
+"""Operations of a round."""
+
+
+def main() -> None:
+    """Print the rates of each shape, and the medians of the ratios."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--host", action="store_true", help="the host's time of a call")
+    args = parser.parse_args()
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}")
+    if args.host:
+        host_times()
+        return
+    for name, kind in (("bf16", torch.bfloat16), ("e4m3", torch.float8_e4m3fn)):
+        print(f"{name}: tilewise beside the library; the tie is the library beside itself")
+        for shape in SQUARES:
+            compared(" x ".join(map(str, shape)), shape, kind, args.rounds)
+        ratios = [compared(words, shape, kind, args.rounds) for words, shape in MODELS.items()]
+        mean = statistics.geometric_mean(ratios)
+        print(f"{len(ratios)} shapes of models: {mean:.3f} in the mean, {min(ratios):.3f} at least")
+
+
+def compared(words: str, shape: tuple[int, int, int], kind: Any, rounds: int) -> float:
+    """Print the rate of a shape, and return its ratio to the library's."""
+    m, n, k = shape
+    a, b = (torch.randn(rows, k, device="cuda").to(kind) for rows in (m, n))
+    out = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
+    library = of_library(a, b, out)
+    ways = {"ours": ours(a, b, out), "library": library, "again": library}
+    want = library().double()
+    error = float((ways["ours"]().double() - want).norm() / want.norm())
+    times = max(4, min(20, int(OPERATIONS / (2 * m * n * k))))
+    seconds = in_turn({name: graph_of(way, times) for name, way in ways.items()}, rounds)
+    rate = 2e-12 * m * n * k * times
+    ratio, tie = (ratio_of(seconds["library"], seconds[name]) for name in ("ours", "again"))
+    rates = [f"{rate / statistics.median(seconds[name]):6.0f}" for name in ("ours", "library")]
+    print(
+        f"{words:26} {m:6} x {n:6} x {k:6}  {rates[0]} TFLOP/s, library {rates[1]}: {ratio:.3f}"
+        f"  (tie {tie:.3f}, apart {error:.1e})",
+        flush=True,
+    )
+    return ratio
+
+
+def ours(a: Any, b: Any, out: Any) -> Callable[[], Any]:
+    """Return our product; 8-bit floats have a scale each."""
+    if a.element_size() > 1:
+        return lambda: tilewise.gemm(a, b, out)
+    one = torch.ones(1, device="cuda")
+    return lambda: tilewise.gemm(a, b, out, scale_a=one, scale_b=one)
+
+
+def of_library(a: Any, b: Any, out: Any) -> Callable[[], Any]:
+    """Return torch's product of the same."""
+    if a.element_size() > 1:
+        return lambda: torch.matmul(a, b.T, out=out)
+    one = torch.ones((), device="cuda")
+    return lambda: torch._scaled_mm(a, b.T, one, one, use_fast_accum=True, out_dtype=out.dtype)
+
+
+def graph_of(way: Callable[[], Any], times: int) -> Callable[[], None]:
+    """Return the replay of so many launches."""
+    with torch.cuda.stream(torch.cuda.Stream()):
+        way()
+        way()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(times):
+            way()
+    replay: Callable[[], None] = graph.replay
+    return replay
+
+
+def in_turn(ways: dict[str, Callable[[], None]], rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of each way in each round, after some rounds in which the clock settles."""
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for at in range(3 + rounds):
+        for name in random.sample(list(ways), len(ways)):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            ways[name]()
+            end.record()
+            torch.cuda.synchronize()
+            if at >= 3:
+                found[name].append(begin.elapsed_time(end) / 1e3)
+    return found
+
+
+def ratio_of(others: list[float], own: list[float]) -> float:
+    return statistics.median(other / one for other, one in zip(others, own, strict=True))
+
+
+def host_times() -> None:
+    """Print the host's microseconds of a call."""
+    a = torch.randn(256, 256, device="cuda").bfloat16()
+    b, out = torch.randn_like(a), torch.empty_like(a)
+    others = [torch.empty_like(a) for _ in range(2)]
+
+    def turned() -> Any:
+        others.append(others.pop(0))
+        return tilewise.gemm(a, b, others[0])
+
+    ways = {
+        "tilewise.gemm(a, b, out)": lambda: tilewise.gemm(a, b, out),
+        "... another out each time": turned,
+        "tilewise.gemm(a, b)": lambda: tilewise.gemm(a, b),
+        "torch.matmul(a, b.T, out=out)": lambda: torch.matmul(a, b.T, out=out),
+    }
+    for name, way in ways.items():
+        found = []
+        for _ in range(20):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(100):
+                way()
+            found.append((time.perf_counter() - begin) / 100)
+        print(f"{name:32} {min(found) * 1e6:5.1f} us")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""`gemm` as operators of torch, which torch.compile keeps whole.
+
+The module is imported only where torch traces. Without torch it registers nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tilewise.products.run import gemm, result_type
+
+torch: Any = sys.modules.get("torch")
+
+
+def traced(
+    a: Any,
+    b: Any,
+    out: Any,
+    c: Any,
+    bias: Any,
+    alpha: float,
+    beta: float,
+    scale_a: Any,
+    scale_b: Any,
+    out_dtype: Any,
+) -> Any:
+    """Return the product of traced tensors."""
+    more = (c, bias, alpha, beta, scale_a, scale_b)
+    if out is not None:
+        torch.ops.tilewise.gemm_into(a, b, out, *more)
+        return out
+    return torch.ops.tilewise.gemm(a, b, *more, out_dtype or result_type(a.dtype))
+
+
+def _gemm(
+    a: Any, b: Any, c: Any, bias: Any, alpha: float, beta: float, scale_a: Any, scale_b: Any, out_dtype: Any
+) -> Any:
+    words = {"c": c, "bias": bias, "alpha": alpha, "beta": beta, "scale_a": scale_a, "scale_b": scale_b}
+    return gemm(a, b, out_dtype=out_dtype, **words)
+
+
+def _gemm_into(
+    a: Any, b: Any, out: Any, c: Any, bias: Any, alpha: float, beta: float, scale_a: Any, scale_b: Any
+) -> None:
+    gemm(a, b, out, c=c, bias=bias, alpha=alpha, beta=beta, scale_a=scale_a, scale_b=scale_b)
+
+
+def _register() -> None:
+    """Register the operators. Compiled code must keep the strides that torch traced."""
+    more = "Tensor? c, Tensor? bias, float alpha, float beta, Tensor? scale_a, Tensor? scale_b"
+    exact = (torch.Tag.needs_exact_strides,)
+    new = torch.library.custom_op(
+        "tilewise::gemm",
+        _gemm,
+        mutates_args=(),
+        schema=f"(Tensor a, Tensor b, {more}, ScalarType out_dtype) -> Tensor",
+        tags=exact,
+    )
+    new.register_fake(lambda a, b, *words: a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=words[-1]))
+    into = torch.library.custom_op(
+        "tilewise::gemm_into",
+        _gemm_into,
+        mutates_args=("out",),
+        schema=f"(Tensor a, Tensor b, Tensor(a!) out, {more}) -> ()",
+        tags=exact,
+    )
+    into.register_fake(lambda *words: None)
+
+
+if torch:
+    _register()

@@ -1,0 +1,117 @@
+"""`tilewise.gemm` on torch's tensors as far as it goes without a GPU: plans, tensor maps, errors, tracing."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewise
+from tilewise import LayoutError
+
+pytestmark = pytest.mark.oracle
+
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+def test_lines_of_tensors_are_those_of_the_tensor_maps(torch: Any) -> None:
+    """Each element that TMA finds by extents and strides is the tensor's."""
+    from tilewise.products.run import matrices_of, plan_of
+
+    for batches, (of_a, of_b), longer in itertools.product(
+        (0, 3), itertools.product("kn", repeat=2), (0, 24)
+    ):
+
+        def matrix(rows: int, way: str, batches: int = batches, longer: int = longer) -> Any:
+            shape = (rows, 40) if way == "k" else (40, rows)
+            whole = torch.empty(*([batches] if batches else []), shape[0], shape[1] + longer).bfloat16()
+            own = whole[..., : shape[1]]
+            return own if way == "k" else own.mT
+
+        a, b = matrix(48, of_a), matrix(72, of_b)
+        out = torch.empty(*a.shape[:-1], 72, dtype=torch.bfloat16)
+        plan = plan_of(a, b, out)
+        assert plan.batched == bool(batches)
+        assert [own.major for own in plan.operands] == ["k" if way == "k" else "mn" for way in (of_a, of_b)]
+        for x, found in zip((a, b, out), matrices_of(plan, a, b, out), strict=True):
+            fast, slow = (-1, -2) if x.stride(-1) == 1 else (-2, -1)
+            assert found.extents == (x.shape[fast], x.shape[slow], *x.shape[:-2])
+            assert found.strides == tuple(2 * x.stride(way) for way in (slow, *range(x.dim() - 2)))
+            assert len(found.box) == len(found.extents)
+
+
+def test_a_matrix_of_one_column_lies_as_tma_takes_it(torch: Any) -> None:
+    from tilewise.products.run import matrices_of, plan_of
+
+    a, b = torch.empty(1, 72).bfloat16().mT, torch.empty(1, 128).bfloat16().mT
+    out = torch.empty(72, 128).bfloat16()
+    plan = plan_of(a, b, out)
+    assert [own.major for own in plan.operands] == ["mn", "mn"]
+    assert [found.strides for found in matrices_of(plan, a, b, out)] == [(144,), (256,), (256,)]
+
+
+def errors(torch: Any) -> dict[str, Any]:
+    a = torch.zeros(64, 64, dtype=torch.bfloat16)
+    return {
+        "A is a ndarray and B [64, 64]": lambda: tilewise.gemm(np.zeros((2, 2)), a),
+        "A is [64, 64] and B [64]": lambda: tilewise.gemm(a, a[0]),
+        "A is a int and B a int": lambda: tilewise.gemm(1, 2),
+        "the tensors are not all on one GPU": lambda: tilewise.gemm(a, a),
+    }
+
+
+def test_what_is_no_product_has_an_error_that_says_why(torch: Any) -> None:
+    for words, call in errors(torch).items():
+        with pytest.raises(LayoutError) as error:
+            call()
+        assert error.value.code == "TW704"
+        assert words in str(error.value)
+
+
+def test_what_does_not_fit_together(torch: Any) -> None:
+    from tilewise.products.run import matrices_of, plan_of
+
+    a, bias = torch.zeros(64, 64).bfloat16(), torch.zeros(64)
+    one = torch.ones(1)
+    for words, given in {
+        "A is [64, 64] and B [64, 32]": (a, a[:, :32], a),
+        "the result is [64, 64], and out is [32, 64]": (a, a, a[:32]),
+        "a product of 0 x 64 x 64": (a[:0], a, a[:0]),
+        "bias is [64] of torch.float32": (a, a, a, None, bias),
+        "C is [32, 64] of torch.bfloat16": (a, a, a, a[:32]),
+        "neither direction of A is contiguous": (torch.zeros(64, 64, 2).bfloat16()[..., 0], a, a),
+        "the rows of out are not contiguous": (a, a, a.mT),
+        "scale_a and scale_b have 1 and 0 numbers": (a, a, a, None, None, False, one),
+        "scale_a and scale_b have 64 and 1 numbers": (a, a, a, None, None, False, torch.ones(64), one),
+    }.items():
+        with pytest.raises(LayoutError) as error:
+            plan_of(*given)
+        assert error.value.code == "TW704"
+        assert words in str(error.value), words
+    odd = torch.zeros(64, 65).bfloat16()[:, :64]
+    with pytest.raises(LayoutError, match=r"A has \[130\] bytes from line to line"):
+        matrices_of(plan_of(odd, a, a), odd, a, a)
+    narrow = torch.zeros(64, 64, dtype=torch.float8_e4m3fn)
+    with pytest.raises(tilewise.Refused, match="K-major alone"):
+        plan_of(narrow.mT, narrow, a)
+
+
+def test_torch_traces_it_as_one_operator(torch: Any) -> None:
+    a, b = torch.empty(2, 64, 32, device="meta").bfloat16(), torch.empty(2, 48, 32, device="meta").bfloat16()
+    found = []
+
+    def kept(graph: Any, inputs: Any) -> Any:
+        found.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    def product(a: Any, b: Any) -> Any:
+        return tilewise.gemm(a, b, alpha=2.0, out_dtype=torch.float32)
+
+    made = torch.compile(product, backend=kept, fullgraph=True)(a, b)
+    assert (made.shape, made.dtype) == ((2, 64, 48), torch.float32)
+    assert [name for name in found if "gemm" in name] == ["tilewise.gemm"]
