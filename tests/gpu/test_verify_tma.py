@@ -9,7 +9,7 @@ import pytest
 from tests.codegen import nvrtc
 from tests.gpu.parts import boxes_truth, loaded, rules_truth
 
-from tilewise.gpu.launch import DriverError
+from tilewise.gpu.device import DriverError
 from tilewise.gpu.verify import tma as copying
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.tma import (

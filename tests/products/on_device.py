@@ -56,7 +56,7 @@ class Problem:
 
     @property
     def out(self) -> Any:
-        """Return a tensor for the result, full of bytes that are none."""
+        """Return a tensor for the result, whose bytes are no numbers yet."""
         shape = (*self.a.shape[:-1], self.b.shape[-2])
         made = torch.empty(shape, dtype=self.asked["out_dtype"], device=self.a.device)
         made.view(torch.uint8).fill_(0x7F)

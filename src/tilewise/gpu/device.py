@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from tilewise.core.errors import Refused
 
@@ -77,3 +78,30 @@ def _no_gpu(index: int, error: Exception) -> Refused:
         witness={"gpu": index},
         hint="it takes an NVIDIA GPU and its driver; everything but `verify` works without",
     )
+
+
+def driver() -> Any:
+    """Return NVIDIA's binding of the driver."""
+    return package("cuda.bindings.driver")
+
+
+class DriverError(RuntimeError):
+    """A call of the driver that failed, or a kernel that faulted."""
+
+    def __init__(self, code: int, name: str) -> None:
+        super().__init__(code, name)
+        self.code, self.name = code, name
+
+    def __str__(self) -> str:
+        return f"the driver says {self.name}"
+
+
+def checked(answer: tuple[Any, ...]) -> Any:
+    """Return the values of a driver's answer without its status: one value, or all of them.
+
+    refused  DriverError if the status is not 0
+    """
+    status, *values = answer
+    if int(status):
+        raise DriverError(int(status), getattr(status, "name", str(status)))
+    return values[0] if len(values) == 1 else tuple(values)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.gpu.device import Gpu, package
+from tilewise.gpu.device import Gpu, checked, driver, package
 
 Array = np.ndarray[Any, Any]
 
@@ -58,14 +58,14 @@ class Session:
         buffer = self.empty(array.nbytes)
         self.wait()  # the stream orders the allocation, but not the copy
         if array.nbytes:
-            checked(_driver().cuMemcpyHtoD(int(buffer.handle), array.ctypes.data, array.nbytes))
+            checked(driver().cuMemcpyHtoD(int(buffer.handle), array.ctypes.data, array.nbytes))
         return buffer
 
     def download(self, buffer: Any, dtype: str, shape: tuple[int, ...]) -> Array:
         """Return the content of a buffer of the device as an array, when all work is done."""
         array = np.empty(shape, dtype)
         self.wait()
-        checked(_driver().cuMemcpyDtoH(array.ctypes.data, int(buffer.handle), array.nbytes))
+        checked(driver().cuMemcpyDtoH(array.ctypes.data, int(buffer.handle), array.nbytes))
         return array
 
     def wait(self) -> None:
@@ -76,34 +76,8 @@ class Session:
         """Request shared memory beyond 48 KB for a kernel."""
         if shared <= 48 * 1024:
             return
-        driver = _driver()
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        device = checked(driver.cuDeviceGet(self.gpu.index))
-        kernel = driver.CUkernel(int(handle.handle))
-        checked(driver.cuKernelSetAttribute(attribute, shared, kernel, device))
-
-
-def _driver() -> Any:
-    return package("cuda.bindings.driver")
-
-
-class DriverError(RuntimeError):
-    """A call of the driver that failed, or a kernel that faulted."""
-
-    def __init__(self, code: int, name: str) -> None:
-        super().__init__(code, name)
-        self.code, self.name = code, name
-
-    def __str__(self) -> str:
-        return f"the driver says {self.name}"
-
-
-def checked(answer: tuple[Any, ...]) -> Any:
-    """Return the values of a driver's answer without its status: one value, or all of them.
-
-    refused  DriverError if the status is not 0
-    """
-    status, *values = answer
-    if int(status):
-        raise DriverError(int(status), getattr(status, "name", str(status)))
-    return values[0] if len(values) == 1 else tuple(values)
+        names = driver()
+        attribute = names.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        device = checked(names.cuDeviceGet(self.gpu.index))
+        kernel = names.CUkernel(int(handle.handle))
+        checked(names.cuKernelSetAttribute(attribute, shared, kernel, device))

@@ -7,6 +7,40 @@ traced   the product as an operator that torch.compile keeps
 
 from __future__ import annotations
 
-from tilewise.products.run import gemm
+import sys
+from typing import Any
 
-__all__ = ["gemm"]
+from tilewise.products.run import product
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    c: Any = None,
+    bias: Any = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    out_dtype: Any = None,
+) -> Any:
+    """Return alpha scale_a scale_b A B^T + beta C + bias, of tensors of torch on a Hopper GPU.
+
+    A is [M, K] and B is [N, K]; with one more dimension both are batches. Matrices of 16 bits may lie either
+    way in memory. Types are torch's bfloat16, float16, float8_e4m3fn, float8_e5m2, int8, uint8 and float32,
+    which is multiplied as tf32. Sums are in f32, those of integers in s32.
+
+    `scale_a` and `scale_b` are f32 on the GPU: one number each, or one for each row of A and of B. `bias` has
+    a number for each column of D. The result has the type of A, or `out_dtype`; of 8-bit floats it is
+    bfloat16. `out` is written if it is given. Nothing passes gradients on.
+
+        refused  TW704 tensors that do not fit together, or that TMA does not take; TW608 another GPU
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.compiler.is_compiling():
+        from tilewise.products.traced import traced
+
+        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, out_dtype)
+    return product(a, b, out, c, bias, alpha, beta, scale_a, scale_b, out_dtype)

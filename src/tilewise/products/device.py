@@ -15,7 +15,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
-from tilewise.gpu.launch import checked
+from tilewise.gpu.device import checked
 from tilewise.hardware.modes import Mode
 
 ALIGNED = 16

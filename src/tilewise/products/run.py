@@ -22,36 +22,19 @@ MOST = 4096
 """Launches that are remembered, at most."""
 
 
-def gemm(
+def product(
     a: Any,
     b: Any,
-    out: Any = None,
-    *,
-    c: Any = None,
-    bias: Any = None,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    scale_a: Any = None,
-    scale_b: Any = None,
-    out_dtype: Any = None,
+    out: Any,
+    c: Any,
+    bias: Any,
+    alpha: float,
+    beta: float,
+    scale_a: Any,
+    scale_b: Any,
+    out_dtype: Any,
 ) -> Any:
-    """Return alpha scale_a scale_b A B^T + beta C + bias, of tensors of torch on a Hopper GPU.
-
-    A is [M, K] and B is [N, K]; with one more dimension both are batches. Matrices of 16 bits may lie either
-    way in memory. Types are torch's bfloat16, float16, float8_e4m3fn, float8_e5m2, int8, uint8 and float32,
-    which is multiplied as tf32. Sums are in f32, those of integers in s32.
-
-    `scale_a` and `scale_b` are f32 on the GPU: one number each, or one for each row of A and of B. `bias` has
-    a number for each column of D. The result has the type of A, or `out_dtype`; of 8-bit floats it is
-    bfloat16. `out` is written if it is given. Nothing passes gradients on.
-
-        refused  TW704 tensors that do not fit together, or that TMA does not take; TW608 another GPU
-    """
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.compiler.is_compiling():
-        from tilewise.products.traced import traced
-
-        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, out_dtype)
+    """Return the product of tensors; `tilewise.gemm` says more of its arguments."""
     try:
         if out is None:
             out = a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=out_dtype or result_type(a.dtype))
@@ -77,7 +60,7 @@ def gemm(
     if bias is not None:
         words.append(bias.data_ptr())
     addresses = [a.data_ptr(), b.data_ptr(), out.data_ptr()]
-    of_torch: Any = torch
+    of_torch: Any = sys.modules["torch"]
     if of_torch._C._cuda_getDevice() == index:
         launch(addresses, words, of_torch._C._cuda_getCurrentRawStream(index))
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tilewise.products.run import gemm, result_type
+from tilewise.products.run import product, result_type
 
 torch: Any = sys.modules.get("torch")
 
@@ -33,17 +33,12 @@ def traced(
     return torch.ops.tilewise.gemm(a, b, *more, out_dtype or result_type(a.dtype))
 
 
-def _gemm(
-    a: Any, b: Any, c: Any, bias: Any, alpha: float, beta: float, scale_a: Any, scale_b: Any, out_dtype: Any
-) -> Any:
-    words = {"c": c, "bias": bias, "alpha": alpha, "beta": beta, "scale_a": scale_a, "scale_b": scale_b}
-    return gemm(a, b, out_dtype=out_dtype, **words)
+def _gemm(a: Any, b: Any, *words: Any) -> Any:
+    return product(a, b, None, *words)
 
 
-def _gemm_into(
-    a: Any, b: Any, out: Any, c: Any, bias: Any, alpha: float, beta: float, scale_a: Any, scale_b: Any
-) -> None:
-    gemm(a, b, out, c=c, bias=bias, alpha=alpha, beta=beta, scale_a=scale_a, scale_b=scale_b)
+def _gemm_into(a: Any, b: Any, out: Any, *words: Any) -> None:
+    product(*(a, b, out, *words, None))
 
 
 def _register() -> None:

@@ -23,8 +23,8 @@ import numpy as np
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.gpu.compile import Source, cubin
-from tilewise.gpu.device import HOPPER, find, package
-from tilewise.gpu.launch import Array, checked
+from tilewise.gpu.device import HOPPER, checked, find, package
+from tilewise.gpu.launch import Array
 from tilewise.gpu.verify.kernels import Progress, alone, result_name
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured, of_row
 from tilewise.hardware.modes import MODES, Mode
