@@ -7,7 +7,7 @@ addresses that a cluster has: a block's number stands above them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from tilewise.codegen.gemm import HopperPlan, kernel_source
 from tilewise.codegen.parts.copies import Staged
 from tilewise.hardware.tma.tensor_map import TensorMap
+from tilewise.hardware.wgmma.instructions import M
 from tilewise.simulate import Memory, tma
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.wgmma import Wgmma, multiply
@@ -67,8 +68,8 @@ class Block:
 class Paper:
     """A plan's kernel, run for one tile of a cluster."""
 
-    def __init__(self, plan: HopperPlan, m: int, n: int, k: int) -> None:
-        self.plan, self.text = plan, kernel_source(plan)
+    def __init__(self, plan: HopperPlan, m: int, n: int, k: int, ends: Sequence[int] = ()) -> None:
+        self.plan, self.text, self.ends = plan, kernel_source(plan), ends
         self.extents = {"M": m, "N": n, "K": k}
         self.maps = {own.letter: self._map(own) for own in (*plan.operands, plan.d)}
         size = FIRST + plan.shared_bytes
@@ -83,31 +84,35 @@ class Paper:
         shape = (rows, line) if own.major == "k" else (line, rows)
         box, mode = self.plan.box_and_mode(own)
         kind = ELEMENTS.get(own.dtype.name, own.dtype.name)
+        if self.plan.is_many(own):
+            return TensorMap.of(kind, (len(self.ends), *shape), (1, *box[::-1]), mode=mode)
         return TensorMap.of(kind, shape, box[::-1], mode=mode)
 
-    def product(self, a: Memory, b: Memory, t: int = 0) -> np.ndarray[Any, Any]:
-        """Return D as far as tile t of a cluster goes; what it does not write is not written."""
+    def product(self, a: Memory, b: Memory, group: int = 0) -> np.ndarray[Any, Any]:
+        """Return D after the first tile of a cluster, or of a group: that of the whole, if it is as large."""
         for block in self.blocks:
-            self._begin(block, t)
+            self._begin(block, group)
         sums = self._multiplied({"a": a, "b": b})
         for block in self.blocks:
             for worker in range(self.plan.workers):
                 self._out(block, worker, sums[block.number, worker])
         return self.out.take(self.plan.out, (self.extents["M"], self.extents["N"]))
 
-    def _begin(self, block: Block, t: int) -> None:
+    def _begin(self, block: Block, group: int) -> None:
         names = block.names
         names |= {"base": FIRST + (block.number << ABOVE), "block": block.number}
         head = re.search(r"unsigned char shared\[\];\n(.*?)    if \(threadIdx", self.text, re.DOTALL)
-        rest = re.search(r"(    const int down = .*?)    Ring ring;", self.text, re.DOTALL)
+        rest = re.search(r"(    const int (?:down|along) = .*?)    Ring ring;", self.text, re.DOTALL)
         assert head
         assert rest
         lines = [line for line in head[1].splitlines() if "__shfl" not in line and "threadIdx" not in line]
         text = "\n".join(lines).replace("base = (unsigned)__cvta_generic_to_shared(shared), ", "")
         constants(text, names)
         constants(rest[1], names)
-        row, column, *_ = tile_of(self.text, t, names["down"], names["along"])
-        names |= {"tile_row": row, "tile_column": column}
+        begin, end = ([0, *self.ends][group], self.ends[group]) if self.ends else (0, self.extents["M"])
+        down = names.get("down") or -(-(end - begin) // (self.plan.m * self.plan.cluster[0]))
+        row, column, *_ = tile_of(self.text, 0, down, names["along"])
+        names |= {"tile_row": row + begin, "tile_column": column, "tile_batch": group, "tile_end": end}
 
     def _multiplied(self, tensors: dict[str, Memory]) -> dict[tuple[int, int], Any]:
         """Return the registers of each block and warpgroup after all steps along K."""
@@ -131,7 +136,7 @@ class Paper:
         stage = step % self.plan.stages
         places = self._between("if (warpgroup == 0) {", "for (int k = 0").replace("tile.", "tile_")
         constants("\n".join(line for line in places.splitlines() if "const int" in line), names)
-        names |= {"k": step, "to": names["base"] + stage * self.plan.stage_bytes, "tile_batch": 0}
+        names |= {"k": step, "to": names["base"] + stage * self.plan.stage_bytes}
         expected, arrived = value(loads.partition(")")[0], names), 0
         for verb, words in re.findall(r"(fetch|share)\(([^;]*)\);", loads):
             to, letter, _, *more = [word.strip() for word in words.split(",")]
@@ -139,7 +144,7 @@ class Paper:
             if verb == "share":
                 mask = value(more.pop(0), names)
                 targets = [at for at in range(self.plan.blocks) if mask >> at & 1]
-            corner = [value(word.replace("tile.", "tile_"), names) for word in more][:2]
+            corner = [value(word.replace("tile.", "tile_"), names) for word in more]
             at = value(to, names)
             assert at >> ABOVE == block.number
             own = self.maps[letter.removeprefix("map_")]
@@ -186,10 +191,28 @@ class Paper:
             numbers = sums[names["part"]].numbers(plan.fragment, plan.accumulator)
             self._fill(block, names, numbers, put, index, each)
             at = names["to"] & ((1 << ABOVE) - 1)
-            place = [value(word, names) for word in corner][:2]
+            place = [value(word, names) for word in corner]
             own = self.maps["d"]
-            if place[1] < self.extents["M"] and place[0] < self.extents["N"]:
+            apart = re.findall(r"const int inside = .*;", text)
+            constants("\n".join(apart), names)
+            if names.get("inside", M) < M:
+                self._rows_apart(block, names, text)
+            elif place[1] < self.extents["M"] and place[0] < self.extents["N"]:
                 tma.store(own, block.memory, self.out, corner=place[::-1], start=at)
+
+    def _rows_apart(self, block: Block, names: dict[str, Any], text: str) -> None:
+        """Copy the rows of a box that are of the group, as the threads do."""
+        size = self.plan.out.bits // 8
+        count = re.search(r"x < (.*?); x \+= 128", text)[1]  # type: ignore[index]
+        places = "\n".join(re.findall(r"const int [in] = (?:x|column) .*?;", text))
+        start = re.search(r"\*from = shared \+ (.*);", text)[1]  # type: ignore[index]
+        to = re.search(r"\(D \+ (.*)\) = \*\(const uint4", text)[1]  # type: ignore[index]
+        for x in range(max(0, value(count, names))):
+            own = dict(names) | {"x": x, "pitch": self.extents["N"] * size, "d_place": self._functions()[1]}
+            constants(places, own)
+            if own["n"] < self.extents["N"]:
+                row = block.memory.take(self.plan.out, 16 // size, at=FIRST + value(start, own))
+                self.out.put(row, self.plan.out, at=value(to, own))
 
     def _fill(
         self, block: Block, names: dict[str, Any], numbers: Any, put: str, index: str, each: int
@@ -227,9 +250,3 @@ class Paper:
             text = re.sub(r"^\w+_t\{(.*)\}$", r"(\1)", body[2])
             found.append(eval(f"lambda {', '.join(names)}: {text}"))
         return found[0], found[1]
-
-
-def tiles(plan: HopperPlan, m: int, n: int) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of a cluster's tiles along M and N."""
-    down, along = plan.m * plan.cluster[0], plan.n * plan.cluster[1]
-    yield from ((i, j) for i in range(-(-m // down)) for j in range(-(-n // along)))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.codegen.gemm_on_paper import Paper, tile_of
+from tests.codegen.test_c import tool
 
 from tilewise import LayoutError, Refused
 from tilewise.check.tma import plan_copy
@@ -63,6 +66,71 @@ def test_a_cluster_computes_its_tile_on_simulated_engines(name: str, edge: bool)
     if plan.out.bits == 8:
         wanted = decode(encode(wanted, plan.out), plan.out)
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["bf16", "along N", "out in 8 bits", "128 rows each", "tf32"])
+@pytest.mark.parametrize("rows", [40, 70, 128])
+def test_a_group_writes_its_own_rows_alone(name: str, rows: int) -> None:
+    """The second of three groups, whose rows begin and end within tiles."""
+    plan = plan_of(name, stages=2, grouped=True)
+    m, n, k = 24 + rows + 30, plan.n * plan.cluster[1] - 16, 2 * plan.k
+    rng = np.random.default_rng(rows)
+    a = drawn(rng, plan.a.dtype.name, (m, k))
+    b = drawn(rng, plan.b.dtype.name, (3 * n, k)).reshape(3, n, k)
+    memories = []
+    for own, numbers in ((plan.a, a), (plan.b, b)):
+        memory = Memory(numbers.size * own.dtype.bits // 8 + 64, name="global")
+        memory.put((numbers if own.major == "k" else numbers.swapaxes(-1, -2)).reshape(-1), own.dtype)
+        memories.append(memory)
+    paper = Paper(plan, m, n, k, ends=(24, 24 + rows, m))
+    poison = rng.integers(1, 3, (m, n))
+    paper.out.put(poison.reshape(-1), plan.out)
+    found = paper.product(*memories, group=1)
+    wanted = poison.astype(float)
+    last = min(24 + rows, 24 + plan.m * plan.cluster[0])
+    wanted[24:last] = (a @ b[1].T)[24:last]
+    if plan.out.bits == 8:
+        wanted = decode(encode(wanted, plan.out), plan.out)
+    assert np.array_equal(found, wanted)
+
+
+GROUPS = """
+#include <cstdio>
+#define __device__
+#define __forceinline__ inline
+static int min(int a, int b) { return a < b ? a : b; }
+%s
+int main()
+{
+    const int ends[] = {%s};
+    for (int first = 0; first < 3; ++first) {
+        Tile tile;
+        Groups all = {ends, (int)(sizeof ends / sizeof *ends), %d};
+        for (int t = first; all.find(t, tile); t += 3)
+            std::printf("%%d %%d %%d %%d\\n", tile.row, tile.column, tile.batch, tile.end);
+    }
+}
+"""
+
+
+def test_the_tiles_of_all_groups_are_taken_once(tmp_path: Path) -> None:
+    plan = plan_of("bf16", grouped=True, cluster=(1, 2))
+    text = kernel_source(plan)
+    struct = text[text.index("struct Tile {") : text.index('extern "C"')]
+    ends, along = (0, 100, 100, 1380, 1381, 3000), 3
+    source = tmp_path / "groups.cpp"
+    source.write_text(GROUPS % (struct, ", ".join(map(str, ends)), along))
+    compiler = tool("c++", "g++", "clang++")
+    subprocess.run([compiler, "-o", tmp_path / "groups", source], check=True)
+    ran = subprocess.run([tmp_path / "groups"], check=True, capture_output=True, text=True)
+    found = sorted(tuple(map(int, line.split())) for line in ran.stdout.splitlines())
+    wanted = [
+        (row, column * 512, group, end)
+        for group, (begin, end) in enumerate(itertools.pairwise((0, *ends)))
+        for row in range(begin, end, plan.m)
+        for column in range(along)
+    ]
+    assert found == sorted(wanted)
 
 
 @pytest.mark.parametrize("name", CASES)

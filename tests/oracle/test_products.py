@@ -55,6 +55,16 @@ def test_a_matrix_of_one_column_lies_as_tma_takes_it(torch: Any) -> None:
     assert [found.strides for found in matrices_of(plan, a, b, out)] == [(144,), (256,), (256,)]
 
 
+def test_groups_have_a_matrix_each(torch: Any) -> None:
+    from tilewise.products.run import matrices_of, plan_of
+
+    a, b, out = (torch.zeros(shape).bfloat16() for shape in ((4096, 64), (3, 2048, 64), (4096, 2048)))
+    ends, scales = torch.tensor([100, 100, 4096], dtype=torch.int32), (torch.ones(1), torch.ones(3))
+    plan = plan_of(a, b, out, None, b[:, :, 0].contiguous(), False, *scales, ends)
+    assert (plan.grouped, plan.batched, plan.cluster, plan.finish.scales) == (True, False, (1, 2), "tensor")
+    assert [len(found.extents) for found in matrices_of(plan, a, b, out)] == [2, 3, 2]
+
+
 def errors(torch: Any) -> dict[str, Any]:
     a = torch.zeros(64, 64, dtype=torch.bfloat16)
     return {
@@ -92,6 +102,17 @@ def test_what_does_not_fit_together(torch: Any) -> None:
         with pytest.raises(LayoutError) as error:
             plan_of(*given)
         assert error.value.code == "TW704"
+        assert words in str(error.value), words
+    many, ends = torch.zeros(2, 64, 64).bfloat16(), torch.tensor([20, 64], dtype=torch.int32)
+    for words, given in {
+        "A is [64, 64] and B [64, 64]": (a, a, a, None, None, False, None, None, ends),
+        "ends is [1] of torch.int32": (a, many, a, None, None, False, None, None, ends[:1]),
+        "ends is [2] of torch.int64": (a, many, a, None, None, False, None, None, ends.long()),
+        "bias is [64] of torch.bfloat16": (a, many, a, None, a[0], False, None, None, ends),
+        "scale_a and scale_b have 1 and 1 numbers": (a, many, a, None, None, False, one, one, ends),
+    }.items():
+        with pytest.raises(LayoutError) as error:
+            plan_of(*given)
         assert words in str(error.value), words
     odd = torch.zeros(64, 65).bfloat16()[:, :64]
     with pytest.raises(LayoutError, match=r"A has \[130\] bytes from line to line"):

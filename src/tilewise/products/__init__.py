@@ -24,6 +24,7 @@ def gemm(
     beta: float = 1.0,
     scale_a: Any = None,
     scale_b: Any = None,
+    ends: Any = None,
     out_dtype: Any = None,
 ) -> Any:
     """Return alpha scale_a scale_b A B^T + beta C + bias, of tensors of torch on a Hopper GPU.
@@ -36,11 +37,14 @@ def gemm(
     a number for each column of D. The result has the type of A, or `out_dtype`; of 8-bit floats it is
     bfloat16. `out` is written if it is given. Nothing passes gradients on.
 
+    With `ends`, s32 on the GPU, rows of A are in groups: those up to ends[0], to ends[1] and so on. B has a
+    matrix for each group, and so have `scale_b` and `bias`. Rows behind the last end are not written.
+
         refused  TW704 tensors that do not fit together, or that TMA does not take; TW608 another GPU
     """
     torch = sys.modules.get("torch")
     if torch is not None and torch.compiler.is_compiling():
         from tilewise.products.traced import traced
 
-        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, out_dtype)
-    return product(a, b, out, c, bias, alpha, beta, scale_a, scale_b, out_dtype)
+        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, out_dtype)
+    return product(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, out_dtype)

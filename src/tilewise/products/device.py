@@ -118,7 +118,8 @@ def _configured(driver: Any, plan: HopperPlan, index: int, d: TmaMatrix) -> Any:
     down, along = plan.cluster
     tiles = -(-d.extents[1] // (plan.m * down)) * -(-d.extents[0] // (plan.n * along))
     tiles *= d.extents[2] if plan.batched else 1
-    config.gridDimX = plan.blocks * min(tiles, multiprocessors(index) // plan.blocks)
+    most = multiprocessors(index) // plan.blocks
+    config.gridDimX = plan.blocks * (most if plan.grouped else min(tiles, most))
     config.gridDimY = config.gridDimZ = 1
     config.blockDimX, config.blockDimY, config.blockDimZ = plan.threads, 1, 1
     config.sharedMemBytes = plan.shared_bytes

@@ -32,6 +32,7 @@ def product(
     beta: float,
     scale_a: Any,
     scale_b: Any,
+    ends: Any,
     out_dtype: Any,
 ) -> Any:
     """Return the product of tensors; `tilewise.gemm` says more of its arguments."""
@@ -42,7 +43,7 @@ def product(
         key = (
             *(a.shape, a.stride(), a.dtype, b.shape, b.stride(), b.dtype, out.shape, out.stride(), out.dtype),
             *(alpha == 1.0, index, b.get_device(), out.get_device()),
-            *(x if x is None else _facts(x) for x in (c, bias, scale_a, scale_b)),
+            *(x if x is None else _facts(x) for x in (c, bias, scale_a, scale_b, ends)),
         )
     except (AttributeError, IndexError, TypeError) as error:
         raise _unfit(
@@ -51,7 +52,7 @@ def product(
         ) from error
     launch = _KNOWN.get(key)
     if launch is None:
-        launch = _remembered(key, a, b, out, c, bias, alpha != 1.0, scale_a, scale_b)
+        launch = _remembered(key, a, b, out, c, bias, alpha != 1.0, scale_a, scale_b, ends)
     words: list[Any] = [alpha] if alpha != 1.0 else []
     if scale_a is not None:
         words += [scale_a.data_ptr(), scale_b.data_ptr()]
@@ -59,6 +60,8 @@ def product(
         words += [beta, c.data_ptr()]
     if bias is not None:
         words.append(bias.data_ptr())
+    if ends is not None:
+        words += [ends.data_ptr(), out.data_ptr()]
     addresses = [a.data_ptr(), b.data_ptr(), out.data_ptr()]
     of_torch: Any = sys.modules["torch"]
     if of_torch._C._cuda_getDevice() == index:
@@ -77,9 +80,10 @@ def _remembered(key: Any, a: Any, b: Any, out: Any, *more: Any) -> BoundProduct:
     plan = plan_of(a, b, out, *more, multiprocessors=multiprocessors(index))
     finish = plan.finish
     words = ["f32"] * finish.alpha + ["at", "at"] * (finish.scales != "none")
-    words += ["f32", "at"] * finish.addend + ["at"] * finish.bias
-    ends = [*out.shape[-2:], a.shape[-1], *a.shape[:-2]]
-    made = BoundProduct(plan, index, matrices_of(plan, a, b, out), words, ends)
+    words += ["f32", "at"] * finish.addend + ["at"] * finish.bias + ["at", "at"] * plan.grouped
+    sizes = [*out.shape[-2:], a.shape[-1], *b.shape[:-2]]
+    sizes += [out.stride(-2) * out.element_size()] * plan.grouped
+    made = BoundProduct(plan, index, matrices_of(plan, a, b, out), words, sizes)
     if len(_KNOWN) >= MOST:
         _KNOWN.clear()
     _KNOWN[key] = made
@@ -111,6 +115,7 @@ def plan_of(
     alpha: bool = False,
     scale_a: Any = None,
     scale_b: Any = None,
+    ends: Any = None,
     *,
     multiprocessors: int = MULTIPROCESSORS,
 ) -> HopperPlan:
@@ -118,34 +123,38 @@ def plan_of(
 
     refused  TW704 tensors that do not fit together
     """
-    batched = a.dim() == 3
+    grouped = ends is not None
+    many = list(b.shape[:-2])
     if (
-        a.dim() != b.dim()
-        or a.dim() not in (2, 3)
+        (a.dim(), b.dim()) not in ([(2, 3)] if grouped else [(2, 2), (3, 3)])
         or a.shape[-1] != b.shape[-1]
-        or a.shape[:-2] != b.shape[:-2]
+        or (many and not grouped and list(a.shape[:-2]) != many)
     ):
         raise _unfit(
-            f"A is {list(a.shape)} and B {list(b.shape)}",
-            "A [M, K] and B [N, K], or batches of as many of both",
+            f"A is {_said(a)} and B {_said(b)}",
+            "A [M, K] and B [N, K], or batches of as many of both; with ends B [groups, N, K]",
         )
+    if grouped and (list(ends.shape) != many or "int32" not in str(ends.dtype) or not ends.is_contiguous()):
+        raise _unfit(f"ends is {_said(ends)} of {ends.dtype}", f"it is a contiguous {many} of int32")
     (m, k), n = a.shape[-2:], b.shape[-2]
     if list(out.shape) != [*a.shape[:-1], n]:
         raise _unfit(
-            f"the result is {[*a.shape[:-1], n]}, and out is {list(out.shape)}", "torch.empty of that shape"
+            f"the result is {[*a.shape[:-1], n]}, and out is {_said(out)}", "torch.empty of that shape"
         )
-    if 0 in (m, n, k, *a.shape):
+    if 0 in (m, n, k, *many):
         raise _unfit(f"a product of {m} x {n} x {k}", "each extent is 1 or more")
     types = [_type_of(x.dtype) for x in (a, b)]
-    finish = Finish(alpha, _scales(scale_a, scale_b, m, n), c is not None, bias is not None)
+    own = many[0] if grouped else 1
+    finish = Finish(alpha, _scales(scale_a, scale_b, m, n, own), c is not None, bias is not None)
     majors = ["k" if _lies(x, name) else "mn" for x, name in ((a, "A"), (b, "B"))]
     choice = chosen(
-        m,
+        -(-m // own),
         n,
         k,
         *types,
         majors=(majors[0], majors[1]),
-        batches=a.shape[0] if batched else 1,
+        batches=many[0] if many else 1,
+        grouped=grouped,
         multiprocessors=multiprocessors,
     )
     plan = planned(
@@ -156,10 +165,11 @@ def plan_of(
         cluster=choice.cluster,
         group=choice.group,
         finish=finish,
-        batched=batched,
+        batched=bool(many) and not grouped,
+        grouped=grouped,
     )
     wanted = addend_type(plan)
-    for x, shape, name in ((c, list(out.shape), "C"), (bias, [n], "bias")):
+    for x, shape, name in ((c, list(out.shape), "C"), (bias, [*many, n] if grouped else [n], "bias")):
         if x is not None and (
             list(x.shape) != shape
             or given_type(x.dtype) != wanted
@@ -202,7 +212,7 @@ def _lies(x: Any, name: str) -> bool:
     raise _unfit(f"neither direction of {name} is contiguous", f"{name.lower()}.contiguous()")
 
 
-def _scales(scale_a: Any, scale_b: Any, m: int, n: int) -> str:
+def _scales(scale_a: Any, scale_b: Any, m: int, n: int, groups: int) -> str:
     if scale_a is None and scale_b is None:
         return "none"
     counts = [0 if scale is None else scale.numel() for scale in (scale_a, scale_b)]
@@ -210,12 +220,12 @@ def _scales(scale_a: Any, scale_b: Any, m: int, n: int) -> str:
         scale is not None and "float32" in str(scale.dtype) and scale.is_contiguous()
         for scale in (scale_a, scale_b)
     )
-    for kind, wanted in (("tensor", [1, 1]), ("row", [m, n])):
+    for kind, wanted in (("tensor", [1, groups]), ("row", [m, groups * n])):
         if right and counts == wanted:
             return kind
     raise _unfit(
         f"scale_a and scale_b have {counts[0]} and {counts[1]} numbers",
-        f"contiguous float32 on the GPU, 1 and 1 of them, or {m} and {n}",
+        f"contiguous float32 on the GPU, 1 and {groups} of them, or {m} and {groups * n}",
     )
 
 

@@ -23,10 +23,11 @@ def traced(
     beta: float,
     scale_a: Any,
     scale_b: Any,
+    ends: Any,
     out_dtype: Any,
 ) -> Any:
     """Return the product of traced tensors."""
-    more = (c, bias, alpha, beta, scale_a, scale_b)
+    more = (c, bias, alpha, beta, scale_a, scale_b, ends)
     if out is not None:
         torch.ops.tilewise.gemm_into(a, b, out, *more)
         return out
@@ -44,6 +45,7 @@ def _gemm_into(a: Any, b: Any, out: Any, *words: Any) -> None:
 def _register() -> None:
     """Register the operators. Compiled code must keep the strides that torch traced."""
     more = "Tensor? c, Tensor? bias, float alpha, float beta, Tensor? scale_a, Tensor? scale_b"
+    more += ", Tensor? ends"
     exact = (torch.Tag.needs_exact_strides,)
     new = torch.library.custom_op(
         "tilewise::gemm",

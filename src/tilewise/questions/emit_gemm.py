@@ -52,6 +52,7 @@ USAGE = "tilewise emit gemm --dtype T [options]"
             "major_a": "M: how A lies in global memory: k, contiguous along K, or mn (k)",
             "major_b": "M: how B lies in global memory (k)",
             "batched": "A, B and D are many matrices each",
+            "grouped": "B is many matrices, one for each group of rows of A and D",
         },
         "the schedule": {
             "problem": "MxNxK: take tile and cluster that are the fastest for it",
@@ -77,6 +78,7 @@ def emit_gemm(
     major_a: str | None = None,
     major_b: str | None = None,
     batched: bool = False,
+    grouped: bool = False,
     problem: str | Sequence[int] | None = None,
     tile: str | Sequence[int] | None = None,
     cluster: str | Sequence[int] | None = None,
@@ -125,6 +127,7 @@ def emit_gemm(
             workers=workers,
             finish=Finish(alpha, scales or "none", c, bias),
             batched=batched,
+            grouped=grouped,
             name=name,
             **asked,
         )

@@ -44,9 +44,12 @@ def chosen(
     *,
     majors: tuple[str | None, str | None] = (None, None),
     batches: int = 1,
+    grouped: bool = False,
     multiprocessors: int = MULTIPROCESSORS,
 ) -> TileChoice:
-    """Return the choice with the least expected time for D [m, n].
+    """Return the choice with the least expected time for D [m, n], or for many of them.
+
+    Groups are cut off where they end: their clusters go along N.
 
     >>> chosen(8192, 8192, 8192, "bf16")
     TileChoice(tile=(128, 256), cluster=(2, 1), group=8)
@@ -70,8 +73,8 @@ def chosen(
     shares_b, shares_a = (
         extent % (2 * unit) == 0 for extent, unit in zip(tile[::-1], units[::-1], strict=True)
     )
-    if tile[0] > tile[1] and shares_a and (along % 2 == 0 or along > FEW):
+    if (grouped or tile[0] > tile[1]) and shares_a and (along % 2 == 0 or along > FEW):
         return TileChoice(tile, (1, 2), 4)
-    if shares_b and (down % 2 == 0 or down > FEW):
+    if shares_b and not grouped and (down % 2 == 0 or down > FEW):
         return TileChoice(tile, (2, 1))
     return TileChoice(tile, (1, 1))

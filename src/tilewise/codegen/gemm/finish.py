@@ -74,13 +74,14 @@ def finished(plan: HopperPlan) -> str:
 def _steps(plan: HopperPlan) -> Iterator[str]:
     finish = plan.finish
     factor = ["alpha"] * finish.alpha
+    column = "(size_t)tile.batch * N + j" if plan.grouped else "j"
     if finish.scales == "tensor":
-        factor += ["*scale_a", "*scale_b"]
+        factor += ["*scale_a", "scale_b[tile.batch]" if plan.grouped else "*scale_b"]
     if finish.scales == "row":
         factor.append("scale_a[i]")
         yield f"const float factor = {' * '.join(factor)};"
-        yield "x *= factor * scale_b[j];"
-        yield "y *= factor * scale_b[j + 1];"
+        yield f"x *= factor * scale_b[{column}];"
+        yield f"y *= factor * scale_b[{column} + 1];"
     elif factor:
         yield f"const float factor = {' * '.join(factor)};"
         yield "x *= factor;"
@@ -89,7 +90,7 @@ def _steps(plan: HopperPlan) -> Iterator[str]:
         line = "((size_t)tile.batch * M + i)" if plan.batched else "(size_t)i"
         yield from _added(f"C + {line} * N + j", "beta * ", plan, "c")
     if finish.bias:
-        yield from _added("bias + j", "", plan, "b")
+        yield from _added(f"bias + {column}", "", plan, "b")
 
 
 def _added(at: str, factor: str, plan: HopperPlan, name: str) -> Iterator[str]:

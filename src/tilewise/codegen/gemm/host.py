@@ -25,14 +25,15 @@ cudaError_t launch_$name(
     $sizes, cudaStream_t stream)
 {
     // Extents from the fastest, bytes from line to line, and the box of one request of TMA.
-    const auto describe = [&](CUtensorMap *map, const void *at, CUtensorMapDataType type, int fast, int slow,
-                              int bytes, unsigned box_fast, unsigned box_slow, CUtensorMapSwizzle mode) {
-        const cuuint64_t extents[] = {(cuuint64_t)fast, (cuuint64_t)slow$batch_extent};
-        const cuuint64_t line = (cuuint64_t)fast * bytes, strides[] = {line$batch_stride};
-        const cuuint32_t box[] = {box_fast, box_slow$one_more}, each[] = {1, 1$one_more};
+    const auto describe = [](CUtensorMap *map, const void *at, CUtensorMapDataType type, int fast, int slow,
+                             int many, int bytes, unsigned box_fast, unsigned box_slow,
+                             CUtensorMapSwizzle mode) {
+        const cuuint64_t extents[] = {(cuuint64_t)fast, (cuuint64_t)slow, (cuuint64_t)many};
+        const cuuint64_t line = (cuuint64_t)fast * bytes, strides[] = {line, line * slow};
+        const cuuint32_t box[] = {box_fast, box_slow, 1}, each[] = {1, 1, 1};
         return cuTensorMapEncodeTiled(
-            map, type, $rank, (void *)at, extents, strides, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE, mode,
-            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+            map, type, many ? 3 : 2, (void *)at, extents, strides, box, each, CU_TENSOR_MAP_INTERLEAVE_NONE,
+            mode, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
     };
     CUtensorMap map_a, map_b, map_d;
     $maps
@@ -45,9 +46,7 @@ cudaError_t launch_$name(
             $name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.shared_bytes});
     if (failed != cudaSuccess)
         return failed;
-    const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
-    const int tiles = down * along$times_batches;
-    const int clusters = tiles < processors / ${plan.blocks} ? tiles : processors / ${plan.blocks};
+    $clusters
     cudaLaunchAttribute asked[2];
     asked[0].id = cudaLaunchAttributeClusterDimension;
     asked[0].val.clusterDim = {${plan.blocks}, 1, 1};
@@ -61,11 +60,17 @@ cudaError_t launch_$name(
     config.attrs = asked;
     config.numAttrs = 2;
     return cudaLaunchKernelEx(
-        &config, $name, map_a, map_b, map_d, $arguments);
+        &config, $name, map_a, map_b, map_d,
+        $arguments);
 }"""
 
+CLUSTERS = """\
+const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
+const int tiles = down * along$times_batches;
+const int clusters = tiles < processors / ${plan.blocks} ? tiles : processors / ${plan.blocks};"""
+
 MAP = """\
-if (!describe(&map_$letter, $name, $type, $fast, $slow, $bytes, $box_fast, $box_slow,
+if (!describe(&map_$letter, $name, $type, $fast, $slow, $many, $bytes, $box_fast, $box_slow,
               $mode))
     return cudaErrorInvalidValue;"""
 
@@ -79,25 +84,30 @@ def host_source(plan: HopperPlan) -> str:
     """
     down, along = plan.cluster
     extra = [word.replace(" __restrict__", "") for word in parameters(plan)]
-    sizes = ["M", "N", "K", *["batches"] * plan.batched]
-    names = [word.split()[-1].lstrip("*") for line in extra for word in line.split(", ")]
-    slots: dict[str, object] = {
+    ends: dict[str, object] = {
         "plan": plan,
-        "kernel": "",
-        "name": plan.called,
-        "parameters": "\n".join(f"{line}," for line in extra),
-        "sizes": ", ".join(f"int {size}" for size in sizes),
-        "batch_extent": ", (cuuint64_t)batches" * plan.batched,
-        "batch_stride": ", line * slow" * plan.batched,
-        "one_more": ", 1" * plan.batched,
-        "rank": 2 + plan.batched,
-        "maps": "\n".join(_map(plan, own) for own in (*plan.operands, plan.d)),
         "cluster_m": plan.m * down,
         "cluster_n": plan.n * along,
         "cluster_m_less": plan.m * down - 1,
         "cluster_n_less": plan.n * along - 1,
         "times_batches": " * batches" * plan.batched,
-        "arguments": ", ".join([*names, *sizes]),
+    }
+    sizes = ["int M", "int N", "int K", *["int batches"] * plan.batched, *["int groups"] * plan.grouped]
+    given = [word.split()[-1] for word in sizes]
+    if plan.grouped:
+        given = ["ends", "(unsigned char *)D", *given, f"(long long)N * {plan.out.bits // BYTE}"]
+    names = [word.split()[-1].lstrip("*") for line in extra for word in line.split(", ")]
+    slots: dict[str, object] = {
+        "plan": plan,
+        "kernel": "",
+        "name": plan.called,
+        "parameters": "\n".join(f"{line}," for line in [*extra, *["const int *ends"] * plan.grouped]),
+        "sizes": ", ".join(sizes),
+        "maps": "\n".join(_map(plan, own) for own in (*plan.operands, plan.d)),
+        "clusters": filled(
+            "const int clusters = processors / ${plan.blocks};" if plan.grouped else CLUSTERS, ends
+        ),
+        "arguments": ", ".join([*names, *given]),
     }
     check_free(plan.name, filled(PROGRAM, slots | {"name": ""}))
     return filled(PROGRAM, slots | {"kernel": kernel_source(plan)})
@@ -114,6 +124,7 @@ def _map(plan: HopperPlan, own: Staged) -> str:
         "type": f"CU_TENSOR_MAP_DATA_TYPE_{tma_type(own.dtype)}",
         "fast": fast,
         "slow": slow,
+        "many": ("batches" if plan.batched else "groups") if plan.is_many(own) else "0",
         "bytes": own.dtype.bits // BYTE,
         "box_fast": box[0],
         "box_slow": box[1],

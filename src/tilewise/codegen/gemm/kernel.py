@@ -76,8 +76,7 @@ $fetches
 __device__ __forceinline__ void store(unsigned from, const CUtensorMap &map, $store_given)
 {
     asm volatile(
-        "cp.async.bulk.tensor.${store_rank}d.global.shared::cta.bulk_group [%1, {$store_slots}], [%0];\\n"
-        "cp.async.bulk.commit_group;"
+        "cp.async.bulk.tensor.${store_rank}d.global.shared::cta.bulk_group [%1, {$store_slots}], [%0];"
         :: "r"(from), "l"(&map), $store_operands : "memory");
 }
 
@@ -87,7 +86,7 @@ $multiply
 
 // ---- the kernel --------------------------------------------------------------------------------
 
-struct Tile { int row, column$batch_field; };
+struct Tile { int row, column$more_fields; };
 
 // Tiles of a cluster in turn, ${plan.group} down M, then the next along N, so that L2 has what they share.
 __device__ __forceinline__ Tile tile_of(int t, int down, int along)
@@ -97,6 +96,8 @@ __device__ __forceinline__ Tile tile_of(int t, int down, int along)
     const int rows = min(${plan.group}, down - first);
     return {(first + t % each % rows) * $cluster_m, t % each / rows * $cluster_n$batch_value};
 }
+
+$groups
 
 extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
     const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -121,14 +122,14 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
     asm volatile("griddepcontrol.wait;" ::: "memory"); // for kernels before, if this one was launched ahead
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 
-    const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
-    const int tiles = down * along$times_batches, steps = (K + $k_less) / ${plan.k};
+    $counts
     Ring ring;
+    $cursor
 
     if (warpgroup == 0) { // one thread asks for tiles
         asm volatile("setmaxnreg.dec.sync.aligned.u32 $loader_registers;");
-        for (int t = $first; thread == 0 && t < tiles; t += $stride) {
-            const Tile tile = tile_of(t, down, along);
+        for (int t = $first; thread == 0 && $more; t += $stride) {
+            $tile
             $row_of_a
             $column_of_b
             for (int k = 0; k < steps; ++k, ring.next()) {
@@ -146,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
         };
         unsigned sent = 0; // boxes of D so far
         $accumulator d$registers;
-        for (int t = $first; t < tiles; t += $stride) {
+        for (int t = $first; $more; t += $stride) {
             unsigned before = 0;
             for (int k = 0; k < steps; ++k, ring.next()) {
                 wait(full + 8 * ring.stage, ring.parity); // it is there
@@ -165,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
             release(before);
 
             // D: from registers to boxes of $box_shape in shared memory, and from there by TMA.
-            const Tile tile = tile_of(t, down, along);
+            $tile
             $row_of_d
             #pragma unroll
             for (unsigned box = 0; box < $boxes; ++box, ++sent) {
@@ -177,8 +178,11 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
                 $fill
                 asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // TMA sees the box
                 asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");
-                if (thread == 0)
+                $rows_apart
+                if ($whole)
                     store(to, map_d, column + box % $across * ${plan.d.k}, row + part * 64$store_batch);
+                if (thread == 0)
+                    asm volatile("cp.async.bulk.commit_group;" ::: "memory"); // one for each box
             }
         }
         if (thread == 0)
@@ -186,6 +190,49 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
     }
     $part
 }"""
+
+GROUPS = """\
+// The tiles of all groups in turn. Those rows of A and D that end at ends[group] are of a group.
+struct Groups {
+    const int *ends;
+    int count, along, group = 0, begin = 0, before = 0;
+
+    // The tile of number t, which only grows; false past the last tile.
+    __device__ __forceinline__ bool find(int t, Tile &tile)
+    {
+        for (; group < count; ++group) {
+            const int end = ends[group], down = (end - begin + $cluster_m_less) / $cluster_m;
+            if (t < before + down * along) {
+                tile = tile_of(t - before, down, along);
+                tile.row += begin;
+                tile.batch = group;
+                tile.end = end;
+                return true;
+            }
+            before += down * along;
+            begin = end;
+        }
+        return false;
+    }
+};"""
+
+COUNTS = """\
+const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
+const int tiles = down * along$times_batches, steps = (K + $k_less) / ${plan.k};"""
+
+COUNTS_OF_GROUPS = """\
+const int along = (N + $cluster_n_less) / $cluster_n, steps = (K + $k_less) / ${plan.k};"""
+
+ROWS_APART = """\
+const int inside = tile.end - row - (int)part * 64; // rows of the box that are of this group
+if (inside < 64)
+    for (int x = thread; x < inside * $chunks; x += 128) {
+        const int i = x / $chunks, j = x % $chunks;
+        const int n = column + (int)(box % $across) * ${plan.d.k} + j * $each;
+        const unsigned char *from = shared + (to - base) + d_place(i, j) * 16;
+        if (n < N)
+            *(uint4 *)(D + (row + (int)part * 64 + i) * pitch + (size_t)n * $size) = *(const uint4 *)from;
+    }"""
 
 ARRIVE = """\
 // One arrival at a barrier of this block.
@@ -279,8 +326,31 @@ def kernel_source(plan: HopperPlan) -> str:
     one = plan.blocks == 1
     across, rows = plan.n // plan.d.k, plan.m // plan.workers
     columns = list(range(2 + plan.batched))
-    slots: dict[str, object] = {
+    size = plan.out.bits // BYTE
+    ends: dict[str, object] = {
         "plan": plan,
+        "cluster_m": plan.m * down,
+        "cluster_n": plan.n * along,
+        "cluster_m_less": plan.m * down - 1,
+        "cluster_n_less": plan.n * along - 1,
+        "k_less": plan.k - 1,
+        "times_batches": " * batches" * plan.batched,
+        "across": across,
+        "chunks": plan.d.k * size // 16,
+        "each": 16 // size,
+        "size": size,
+    }
+    grouped = plan.grouped
+    slots: dict[str, object] = {
+        **ends,
+        "groups": filled(GROUPS, ends) if grouped else "",
+        "counts": filled(COUNTS_OF_GROUPS if grouped else COUNTS, ends),
+        "cursor": "Tile tile;\nGroups all = {ends, groups, along};" if grouped else "",
+        "more": "all.find(t, tile)" if grouped else "t < tiles",
+        "tile": "" if grouped else "const Tile tile = tile_of(t, down, along);",
+        "rows_apart": filled(ROWS_APART, ends) if grouped else "",
+        "whole": "thread == 0 && inside >= 64" if grouped else "thread == 0",
+        "more_fields": ", batch, end" if grouped else ", batch" * plan.batched,
         "facts": "\n".join(f"// {line}" for line in _places(plan)),
         "schedule": "\n".join(f"// {line}" for line in schedule(plan)),
         "places": "\n\n".join(source.code for source in (plan.d_index, place_of(plan.d))),
@@ -292,17 +362,14 @@ def kernel_source(plan: HopperPlan) -> str:
         "store_operands": listed('"r"(x#)', columns),
         "put": _put(plan),
         "multiply": multiplied(plan, begins=True),
-        "batch_field": ", batch" * plan.batched,
         "batch_of": "const int batch = t / (down * along);\nt %= down * along;" if plan.batched else "",
         "batch_value": ", batch" * plan.batched,
-        "cluster_m": plan.m * down,
-        "cluster_n": plan.n * along,
-        "cluster_m_less": plan.m * down - 1,
-        "cluster_n_less": plan.n * along - 1,
-        "k_less": plan.k - 1,
-        "times_batches": " * batches" * plan.batched,
-        "parameters": "\n".join(f"{word}," for word in parameters(plan)),
-        "sizes": "int M, int N, int K" + ", int batches" * plan.batched,
+        "parameters": "\n".join(
+            f"{word}," for word in [*parameters(plan), *["const int *ends, unsigned char *D"] * grouped]
+        ),
+        "sizes": "int M, int N, int K"
+        + ", int batches" * plan.batched
+        + ", int groups, long long pitch" * grouped,
         "boxes_at": plan.stages * plan.stage_bytes,
         "full_at": plan.shared_bytes - 16 * plan.stages,
         "empty_at": plan.shared_bytes - 8 * plan.stages,
@@ -328,7 +395,6 @@ def kernel_source(plan: HopperPlan) -> str:
         "release": _release(plan),
         "box_shape": f"64 x {plan.d.k}",
         "boxes": plan.parts * across,
-        "across": across,
         "buffers": BUFFERS,
         "fewer": BUFFERS - 1,
         "fill": _fill(plan),
@@ -428,7 +494,7 @@ def _loads(plan: HopperPlan, own: DescribedOperand) -> Iterator[str]:
     for at in range(own.rows // parts // box.rows):
         line, along = f"k * {plan.k}", plus(row, at * box.rows)
         words = [line, along] if own.major == "k" else [along, line]
-        places = ", ".join([*words, *["tile.batch"] * plan.batched])
+        places = ", ".join([*words, *["tile.batch"] * plan.is_many(own)])
         into = f"{plus(to, at * box.bytes)}, map_{own.letter}, barrier"
         if parts > 1:
             yield f"share({into}, {_mask(plan, own)},\n    {places});"
@@ -449,19 +515,19 @@ def _mask(plan: HopperPlan, own: DescribedOperand) -> str:
 
 
 def _fetches(plan: HopperPlan) -> Iterator[str]:
-    """Yield the functions that load boxes."""
-    numbers = range(2 + plan.batched)
-    slots = {
-        "at": listed("x#", numbers),
-        "given": listed("int x#", numbers),
-        "rank": len(numbers),
-        "slots": listed("%#", range(3, 3 + len(numbers))),
-        "operands": listed('"r"(x#)', numbers),
-        "mask": 3 + len(numbers),
-    }
-    shared = {plan.shared_by(own) > 1 for own in plan.operands}
-    for text in [FETCH] * (False in shared) + [SHARE] * (True in shared):
-        yield filled(text, slots)
+    """Yield the functions that load boxes, by one block or for several, of so many dimensions."""
+    kinds = {(plan.shared_by(own) > 1, 2 + plan.is_many(own)) for own in plan.operands}
+    for shared, rank in sorted(kinds):
+        numbers = range(rank)
+        slots = {
+            "at": listed("x#", numbers),
+            "given": listed("int x#", numbers),
+            "rank": rank,
+            "slots": listed("%#", range(3, 3 + rank)),
+            "operands": listed('"r"(x#)', numbers),
+            "mask": 3 + rank,
+        }
+        yield filled(SHARE if shared else FETCH, slots)
 
 
 # -- products ----------------------------------------------------------------------------------------

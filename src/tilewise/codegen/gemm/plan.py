@@ -85,6 +85,12 @@ class HopperPlan(WgmmaPlan):
     finish: Finish = Finish()
     batched: bool = False
     """True if A, B and D are many matrices each."""
+    grouped: bool = False
+    """True if B is many matrices, one for each group of rows of A and D."""
+
+    def is_many(self, own: Staged) -> bool:
+        """Return True if an operand, or D, is many matrices."""
+        return self.batched or (self.grouped and own.name == "B")
 
     @property
     def blocks(self) -> int:
@@ -176,6 +182,7 @@ def planned(
     group: int = 8,
     finish: Finish = Finish(),
     batched: bool = False,
+    grouped: bool = False,
     name: str = "",
 ) -> HopperPlan:
     """Return the plan of a kernel for tiles M x N of D.
@@ -221,6 +228,7 @@ def planned(
         as_int(group, "tiles of a group"),
         finish,
         batched,
+        grouped,
     )
     _check_finish(plan)
     if plan.registers * plan.parts > WORKER_REGISTERS - 40:
@@ -269,6 +277,8 @@ def _checked_cluster(cluster: Sequence[int], a: DescribedOperand, b: DescribedOp
 
 
 def _check_finish(plan: HopperPlan) -> None:
+    if plan.batched and plan.grouped:
+        raise LayoutError("TW401", "batches have no groups", hint="batches, or groups of rows of A")
     check_word(plan.finish.scales, SCALES, "kind of scales")
     if plan.finish != Finish() and plan.accumulator.name != "f32":
         raise LayoutError(
