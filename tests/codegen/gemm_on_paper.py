@@ -68,12 +68,15 @@ class Block:
 class Paper:
     """A plan's kernel, run for one tile of a cluster."""
 
-    def __init__(self, plan: HopperPlan, m: int, n: int, k: int, ends: Sequence[int] = ()) -> None:
-        self.plan, self.text, self.ends = plan, kernel_source(plan), ends
+    def __init__(
+        self, plan: HopperPlan, m: int, n: int, k: int, *, ends: Sequence[int] = (), parts: int = 1
+    ) -> None:
+        self.plan, self.text, self.ends, self.parts = plan.first, kernel_source(plan), ends, parts
+        plan = self.plan
         self.extents = {"M": m, "N": n, "K": k}
         self.maps = {own.letter: self._map(own) for own in (*plan.operands, plan.d)}
         size = FIRST + plan.shared_bytes
-        self.out = Memory(-(-m * n * plan.out.bits // 8) + 64, name="global")
+        self.out = Memory(-(-parts * m * n * plan.out.bits // 8) + 64, name="global")
         self.blocks = [
             Block(at, Memory(size, name=f"block {at}"), dict(self.extents)) for at in range(plan.blocks)
         ]
@@ -85,7 +88,7 @@ class Paper:
         box, mode = self.plan.box_and_mode(own)
         kind = ELEMENTS.get(own.dtype.name, own.dtype.name)
         if self.plan.is_many(own):
-            return TensorMap.of(kind, (len(self.ends), *shape), (1, *box[::-1]), mode=mode)
+            return TensorMap.of(kind, (len(self.ends) or self.parts, *shape), (1, *box[::-1]), mode=mode)
         return TensorMap.of(kind, shape, box[::-1], mode=mode)
 
     def product(self, a: Memory, b: Memory, group: int = 0) -> np.ndarray[Any, Any]:
@@ -96,7 +99,9 @@ class Paper:
         for block in self.blocks:
             for worker in range(self.plan.workers):
                 self._out(block, worker, sums[block.number, worker])
-        return self.out.take(self.plan.out, (self.extents["M"], self.extents["N"]))
+        shape = self.extents["M"], self.extents["N"]
+        at = group * shape[0] * shape[1] * self.plan.out.bits // 8 if self.parts > 1 else 0
+        return self.out.take(self.plan.out, shape, at=at)
 
     def _begin(self, block: Block, group: int) -> None:
         names = block.names
@@ -107,6 +112,7 @@ class Paper:
         assert rest
         lines = [line for line in head[1].splitlines() if "__shfl" not in line and "threadIdx" not in line]
         text = "\n".join(lines).replace("base = (unsigned)__cvta_generic_to_shared(shared), ", "")
+        names["batches"] = self.parts
         constants(text, names)
         constants(rest[1], names)
         begin, end = ([0, *self.ends][group], self.ends[group]) if self.ends else (0, self.extents["M"])
@@ -206,7 +212,9 @@ class Paper:
         count = re.search(r"x < (.*?); x \+= 128", text)[1]  # type: ignore[index]
         places = "\n".join(re.findall(r"const int [in] = (?:x|column) .*?;", text))
         start = re.search(r"\*from = shared \+ (.*);", text)[1]  # type: ignore[index]
-        to = re.search(r"\(D \+ (.*)\) = \*\(const uint4", text)[1]  # type: ignore[index]
+        line = re.search(r"\*line = D \+ (.*);", text)[1]  # type: ignore[index]
+        inner = re.search(r"\(line \+ (.*)\) = \*\(const uint4", text)[1]  # type: ignore[index]
+        to = f"{line} + {inner}"
         for x in range(max(0, value(count, names))):
             own = dict(names) | {"x": x, "pitch": self.extents["N"] * size, "d_place": self._functions()[1]}
             constants(places, own)

@@ -94,6 +94,26 @@ def test_a_group_writes_its_own_rows_alone(name: str, rows: int) -> None:
     assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("name", ["bf16", "both MN-major", "e4m3", "s8"])
+def test_parts_of_k_add_up(name: str) -> None:
+    """Each part has its own sums; the last one ends beyond K."""
+    plan = plan_of(name, stages=2, splits=True)
+    m, n, k = plan.m * plan.cluster[0], plan.n * plan.cluster[1], 5 * plan.k - 16
+    rng = np.random.default_rng(3)
+    a, b = drawn(rng, plan.a.dtype.name, (m, k)), drawn(rng, plan.b.dtype.name, (n, k))
+    paper, parts = Paper(plan, m, n, k, parts=3), []
+    memories = []
+    for own, numbers in ((plan.a, a), (plan.b, b)):
+        memory = Memory(numbers.size * own.dtype.bits // 8 + 64, name="global")
+        memory.put(numbers if own.major == "k" else numbers.T, own.dtype)
+        memories.append(memory)
+    for part in range(3):
+        parts.append(paper.product(*memories, group=part))
+        some = slice(2 * part * plan.k, 2 * (part + 1) * plan.k)
+        assert np.array_equal(parts[-1], a[:, some] @ b[:, some].T)
+    assert np.array_equal(sum(parts), a @ b.T)
+
+
 GROUPS = """
 #include <cstdio>
 #define __device__
@@ -198,18 +218,19 @@ def test_a_box_of_d_is_filled_when_its_store_has_read_it(name: str) -> None:
 def test_texts_are_readable(name: str) -> None:
     every = Finish(alpha=True, scales="row", addend=True, bias=True)
     finish = every if plan_of(name).accumulator.name == "f32" else Finish()
-    for plan in (plan_of(name), plan_of(name, finish=finish, batched=True)):
+    ways: list[dict[str, Any]] = [{"batched": True}, {"grouped": True}, {"splits": True}]
+    for plan in (plan_of(name), *(plan_of(name, finish=finish, **way) for way in ways)):
         text = kernel_source(plan)
         assert "$" not in text
         assert "#include" not in text
         assert len(text.splitlines()) <= 350
         assert max(map(len, text.splitlines())) <= 110
-        for own in (*plan.operands, plan.d):
+        for own in (*plan.operands, plan.first.d):
             assert str(own.tile) in text
-        assert plan.shared_bytes <= SHARED_BYTES
+        assert plan.first.shared_bytes <= SHARED_BYTES
         host = host_source(plan)
         assert host.count("describe(&map_") == 3
-        assert f"dynamicSmemBytes = {plan.shared_bytes};" in host
+        assert f"dynamicSmemBytes = {plan.first.shared_bytes};" in host
 
 
 def test_sums_are_finished_in_the_order_of_the_formula() -> None:

@@ -38,7 +38,8 @@ def test_products_and_their_launches_compile(nvcc: str, name: str, tmp_path: Pat
     compiled(nvcc, host_source(plan_of(name)), "sm_90a", tmp_path)
     if plan_of(name).accumulator.name == "f32":
         every = Finish(alpha=True, scales="row", addend=True, bias=True)
-        compiled(nvcc, host_source(plan_of(name, finish=every, batched=True)), "sm_90a", tmp_path)
+        for many in ({"batched": True}, {"grouped": True}, {"splits": True}):
+            compiled(nvcc, host_source(plan_of(name, finish=every, **many)), "sm_90a", tmp_path)
 
 
 def compiled(nvcc: str, text: str, arch: str, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_lines_of_tensors_are_those_of_the_tensor_maps(torch: Any) -> None:
 
         a, b = matrix(48, of_a), matrix(72, of_b)
         out = torch.empty(*a.shape[:-1], 72, dtype=torch.bfloat16)
-        plan = plan_of(a, b, out)
+        plan, _ = plan_of(a, b, out)
         assert plan.batched == bool(batches)
         assert [own.major for own in plan.operands] == ["k" if way == "k" else "mn" for way in (of_a, of_b)]
         for x, found in zip((a, b, out), matrices_of(plan, a, b, out), strict=True):
@@ -50,7 +50,7 @@ def test_a_matrix_of_one_column_lies_as_tma_takes_it(torch: Any) -> None:
 
     a, b = torch.empty(1, 72).bfloat16().mT, torch.empty(1, 128).bfloat16().mT
     out = torch.empty(72, 128).bfloat16()
-    plan = plan_of(a, b, out)
+    plan, _ = plan_of(a, b, out)
     assert [own.major for own in plan.operands] == ["mn", "mn"]
     assert [found.strides for found in matrices_of(plan, a, b, out)] == [(144,), (256,), (256,)]
 
@@ -60,7 +60,7 @@ def test_groups_have_a_matrix_each(torch: Any) -> None:
 
     a, b, out = (torch.zeros(shape).bfloat16() for shape in ((4096, 64), (3, 2048, 64), (4096, 2048)))
     ends, scales = torch.tensor([100, 100, 4096], dtype=torch.int32), (torch.ones(1), torch.ones(3))
-    plan = plan_of(a, b, out, None, b[:, :, 0].contiguous(), False, *scales, ends)
+    plan, _ = plan_of(a, b, out, None, b[:, :, 0].contiguous(), False, *scales, ends)
     assert (plan.grouped, plan.batched, plan.cluster, plan.finish.scales) == (True, False, (1, 2), "tensor")
     assert [len(found.extents) for found in matrices_of(plan, a, b, out)] == [2, 3, 2]
 
@@ -116,7 +116,7 @@ def test_what_does_not_fit_together(torch: Any) -> None:
         assert words in str(error.value), words
     odd = torch.zeros(64, 65).bfloat16()[:, :64]
     with pytest.raises(LayoutError, match=r"A has \[130\] bytes from line to line"):
-        matrices_of(plan_of(odd, a, a), odd, a, a)
+        matrices_of(plan_of(odd, a, a)[0], odd, a, a)
     narrow = torch.zeros(64, 64, dtype=torch.float8_e4m3fn)
     with pytest.raises(tilewise.Refused, match="K-major alone"):
         plan_of(narrow.mT, narrow, a)

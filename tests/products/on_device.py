@@ -68,7 +68,7 @@ class Problem:
         asked = self.asked
         more = [asked.get("c"), asked.get("bias"), "alpha" in asked]
         more += [asked.get(name) for name in ("scale_a", "scale_b", "ends")]
-        return plan_of(self.a, self.b, self.out, *more)
+        return plan_of(self.a, self.b, self.out, *more)[0]
 
 
 def drawn(seed: int, device: str = "cuda") -> Problem:

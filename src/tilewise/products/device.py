@@ -20,6 +20,8 @@ from tilewise.hardware.modes import Mode
 
 ALIGNED = 16
 """Bytes of which TMA takes addresses and pitches as multiples."""
+TOTAL_THREADS, TOTAL_BLOCKS = 256, 8
+"""Threads of a block that adds sums up, and such blocks of a multiprocessor."""
 MAP = 128
 """Bytes of a tensor map; it begins at a multiple of half of them."""
 
@@ -35,6 +37,28 @@ class TmaMatrix:
     mode: Mode
 
 
+class Arguments:
+    """Room for the arguments of a kernel, of which some change from call to call."""
+
+    def __init__(self, maps: int, words: Sequence[str], sizes: Sequence[int]) -> None:
+        count = len(words) + len(sizes)
+        self._room = ctypes.create_string_buffer(maps * MAP + 8 * count + MAP // 2)
+        first = -(-ctypes.addressof(self._room) // (MAP // 2)) * (MAP // 2)
+        self.maps = [first + MAP * at for at in range(maps)]
+        after = [first + MAP * maps + 8 * at for at in range(count)]
+        kinds = [ctypes.c_float if word == "f32" else ctypes.c_uint64 for word in words]
+        self._cells = [kind.from_address(at) for kind, at in zip(kinds, after, strict=False)]
+        for at, size in zip(after[len(words) :], sizes, strict=True):
+            ctypes.c_int64.from_address(at).value = size
+        self._pointers = (ctypes.c_uint64 * (maps + count))(*self.maps, *after)
+        self.address = ctypes.addressof(self._pointers)
+
+    def put(self, words: Sequence[Any]) -> None:
+        """Set the words that change."""
+        for cell, word in zip(self._cells, words, strict=True):
+            cell.value = word
+
+
 class BoundProduct:
     """A kernel with its arguments, for tensors of some extents. A call with addresses launches it."""
 
@@ -44,27 +68,15 @@ class BoundProduct:
         index: int,
         matrices: Sequence[TmaMatrix],
         words: Sequence[str],
-        ends: Sequence[int],
+        sizes: Sequence[int],
     ) -> None:
         driver = self._driver = devices.package("cuda.bindings.driver")
         self._function = _function(plan, index)
         self._matrices, self._lock = matrices, Lock()
-        self._room = ctypes.create_string_buffer(len(matrices) * MAP + 8 * (len(words) + len(ends)) + 64)
-        first = -(-ctypes.addressof(self._room) // 64) * 64
-        places = [first + MAP * at for at in range(len(matrices))]
-        self._maps = [driver.CUtensorMap(_ptr=place) for place in places]
+        self._arguments = Arguments(len(matrices), words, sizes)
+        self._maps = [driver.CUtensorMap(_ptr=place) for place in self._arguments.maps]
         self._known: list[int] = [0] * len(matrices)
-        after = first + MAP * len(matrices)
-        self._cells = [
-            (ctypes.c_float if word == "f32" else ctypes.c_uint64).from_address(after + 8 * at)
-            for at, word in enumerate(words)
-        ]
-        for at, end in enumerate(ends):
-            ctypes.c_int.from_address(after + 8 * (len(words) + at)).value = end
-        places += [after + 8 * at for at in range(len(words) + len(ends))]
-        self._pointers = (ctypes.c_uint64 * len(places))(*places)
-        self._arguments = ctypes.addressof(self._pointers)
-        self._config = _configured(driver, plan, index, matrices[-1])
+        self._config = _configured(driver, plan.first, index, matrices[-1])
 
     def __call__(self, addresses: Sequence[int], words: Sequence[Any], stream: int) -> None:
         """Launch on a stream, and return at once."""
@@ -74,10 +86,11 @@ class BoundProduct:
                     if address != known:
                         self._describe(at, address, new=not known)
                         self._known[at] = address
-            for cell, word in zip(self._cells, words, strict=True):
-                cell.value = word
+            self._arguments.put(words)
             self._config.hStream = stream
-            (status,) = self._driver.cuLaunchKernelEx(self._config, self._function, self._arguments, 0)
+            (status,) = self._driver.cuLaunchKernelEx(
+                self._config, self._function, self._arguments.address, 0
+            )
         if status:
             checked((status,))
 
@@ -112,12 +125,34 @@ class BoundProduct:
         ctypes.memmove(int(self._maps[at].getPtr()), int(made.getPtr()), MAP)
 
 
+class BoundTotal:
+    """The kernel that adds up the sums of all parts of K."""
+
+    def __init__(self, plan: HopperPlan, index: int, words: Sequence[str], sizes: Sequence[int]) -> None:
+        self._driver = devices.package("cuda.bindings.driver")
+        self._function = _function(plan, index, "_total")
+        self._arguments, self._lock = Arguments(0, ["at", "at", *words], sizes), Lock()
+        pairs = sizes[0] * sizes[1] // 2
+        self._blocks = max(1, min(TOTAL_BLOCKS * multiprocessors(index), -(-pairs // TOTAL_THREADS)))
+
+    def __call__(self, words: Sequence[Any], stream: int) -> None:
+        """Launch on a stream, and return at once."""
+        with self._lock:
+            self._arguments.put(words)
+            (status,) = self._driver.cuLaunchKernel(
+                *(self._function, self._blocks, 1, 1, TOTAL_THREADS, 1, 1, 0, stream),
+                *(self._arguments.address, 0),
+            )
+        if status:
+            checked((status,))
+
+
 def _configured(driver: Any, plan: HopperPlan, index: int, d: TmaMatrix) -> Any:
     """Return how a kernel is launched: as many blocks as the GPU runs at once, or as there are tiles."""
     config, names = driver.CUlaunchConfig(), driver.CUlaunchAttributeID
     down, along = plan.cluster
     tiles = -(-d.extents[1] // (plan.m * down)) * -(-d.extents[0] // (plan.n * along))
-    tiles *= d.extents[2] if plan.batched else 1
+    tiles *= d.extents[2] if plan.turns else 1
     most = multiprocessors(index) // plan.blocks
     config.gridDimX = plan.blocks * (most if plan.grouped else min(tiles, most))
     config.gridDimY = config.gridDimZ = 1
@@ -142,12 +177,21 @@ def multiprocessors(index: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _function(plan: HopperPlan, index: int) -> Any:
-    """Return the kernel of a plan, loaded on the current device."""
+def _module(plan: HopperPlan, index: int) -> Any:
+    """Return the machine code of a plan, loaded on the current device."""
     driver = devices.package("cuda.bindings.driver")
-    devices.find(index, capability=(9, 0))
-    module = checked(driver.cuModuleLoadData(cubin(Source(f"{plan.called}.cu", kernel_source(plan)))))
-    function = checked(driver.cuModuleGetFunction(module, plan.called.encode()))
+    devices.find(index, capability=devices.HOPPER)
+    return checked(driver.cuModuleLoadData(cubin(Source(f"{plan.called}.cu", kernel_source(plan)))))
+
+
+@lru_cache(maxsize=1024)
+def _function(plan: HopperPlan, index: int, which: str = "") -> Any:
+    """Return a kernel of a plan, loaded on the current device."""
+    driver = devices.package("cuda.bindings.driver")
+    module = _module(plan, index)
+    function = checked(driver.cuModuleGetFunction(module, f"{plan.called}{which}".encode()))
+    if which:
+        return function
     limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    checked(driver.cuFuncSetAttribute(function, limit, plan.shared_bytes))
+    checked(driver.cuFuncSetAttribute(function, limit, plan.first.shared_bytes))
     return function

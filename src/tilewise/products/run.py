@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilewise.codegen.gemm import Finish, HopperPlan, chosen, planned
@@ -13,11 +14,13 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.modes import Mode
 from tilewise.moves.types import given_type
-from tilewise.products.device import ALIGNED, BoundProduct, TmaMatrix, multiprocessors
+from tilewise.products.device import ALIGNED, BoundProduct, BoundTotal, TmaMatrix, multiprocessors
 
 PAIR = 8
 """Bytes of two elements of C or bias, at most, which are read together."""
-_KNOWN: dict[Any, BoundProduct] = {}
+ProductCall = Callable[[Any, Any, Any, Sequence[Any], int], None]
+"""From A, B, D, the other arguments and a stream to kernels that run."""
+_KNOWN: dict[Any, ProductCall] = {}
 MOST = 4096
 """Launches that are remembered, at most."""
 
@@ -62,32 +65,61 @@ def product(
         words.append(bias.data_ptr())
     if ends is not None:
         words += [ends.data_ptr(), out.data_ptr()]
-    addresses = [a.data_ptr(), b.data_ptr(), out.data_ptr()]
     of_torch: Any = sys.modules["torch"]
     if of_torch._C._cuda_getDevice() == index:
-        launch(addresses, words, of_torch._C._cuda_getCurrentRawStream(index))
+        launch(a, b, out, words, of_torch._C._cuda_getCurrentRawStream(index))
     else:
         with of_torch.cuda.device(index):
-            launch(addresses, words, of_torch._C._cuda_getCurrentRawStream(index))
+            launch(a, b, out, words, of_torch._C._cuda_getCurrentRawStream(index))
     return out
 
 
-def _remembered(key: Any, a: Any, b: Any, out: Any, *more: Any) -> BoundProduct:
+def _remembered(key: Any, a: Any, b: Any, out: Any, *more: Any) -> ProductCall:
     """Return the launch for such tensors, which is kept."""
     if not a.is_cuda or {x.device for x in (b, out, *more) if hasattr(x, "device")} != {a.device}:
         raise _unfit("the tensors are not all on one GPU", 'x.to("cuda")')
-    index = a.get_device()
-    plan = plan_of(a, b, out, *more, multiprocessors=multiprocessors(index))
-    finish = plan.finish
-    words = ["f32"] * finish.alpha + ["at", "at"] * (finish.scales != "none")
-    words += ["f32", "at"] * finish.addend + ["at"] * finish.bias + ["at", "at"] * plan.grouped
-    sizes = [*out.shape[-2:], a.shape[-1], *b.shape[:-2]]
-    sizes += [out.stride(-2) * out.element_size()] * plan.grouped
-    made = BoundProduct(plan, index, matrices_of(plan, a, b, out), words, sizes)
+    plan, parts = plan_of(a, b, out, *more, multiprocessors=multiprocessors(a.get_device()))
+    made = (_in_parts if parts > 1 else _whole)(plan, parts, a, b, out)
     if len(_KNOWN) >= MOST:
         _KNOWN.clear()
     _KNOWN[key] = made
     return made
+
+
+def _whole(plan: HopperPlan, parts: int, a: Any, b: Any, out: Any) -> ProductCall:
+    """Return the launch of one kernel."""
+    sizes = [*out.shape[-2:], a.shape[-1], *b.shape[:-2]]
+    sizes += [out.stride(-2) * out.element_size()] * plan.grouped
+    kernel = BoundProduct(plan, a.get_device(), matrices_of(plan, a, b, out), _words(plan), sizes)
+    return lambda a, b, out, words, stream: kernel(
+        [a.data_ptr(), b.data_ptr(), out.data_ptr()], words, stream
+    )
+
+
+def _in_parts(plan: HopperPlan, parts: int, a: Any, b: Any, out: Any) -> ProductCall:
+    """Return the launch of the kernel that multiplies parts of K, and of the one that adds them up."""
+    torch, index, (m, n) = sys.modules["torch"], a.get_device(), out.shape
+    kind = torch.int32 if plan.accumulator.name == "s32" else torch.float32
+
+    def room() -> Any:
+        return out.new_empty((parts, m, n), dtype=kind)
+
+    kernel = BoundProduct(plan, index, matrices_of(plan.first, a, b, room()), [], [m, n, a.shape[-1], parts])
+    total = BoundTotal(plan, index, _words(plan), [m, n, parts, out.stride(0) * out.element_size()])
+
+    def launch(a: Any, b: Any, out: Any, words: Sequence[Any], stream: int) -> None:
+        sums = room()
+        kernel([a.data_ptr(), b.data_ptr(), sums.data_ptr()], [], stream)
+        total([sums.data_ptr(), out.data_ptr(), *words], stream)
+
+    return launch
+
+
+def _words(plan: HopperPlan) -> list[str]:
+    """Return the kinds of the arguments that change from call to call: numbers, and addresses."""
+    finish = plan.finish
+    words = ["f32"] * finish.alpha + ["at", "at"] * (finish.scales != "none")
+    return [*words, *["f32", "at"] * finish.addend, *["at"] * finish.bias, *["at", "at"] * plan.grouped]
 
 
 def result_type(kind: Any) -> Any:
@@ -118,8 +150,8 @@ def plan_of(
     ends: Any = None,
     *,
     multiprocessors: int = MULTIPROCESSORS,
-) -> HopperPlan:
-    """Return the plan of the kernel for such tensors.
+) -> tuple[HopperPlan, int]:
+    """Return the plan of the kernel for such tensors, and the parts of K.
 
     refused  TW704 tensors that do not fit together
     """
@@ -167,6 +199,7 @@ def plan_of(
         finish=finish,
         batched=bool(many) and not grouped,
         grouped=grouped,
+        splits=choice.parts > 1,
     )
     wanted = addend_type(plan)
     for x, shape, name in ((c, list(out.shape), "C"), (bias, [*many, n] if grouped else [n], "bias")):
@@ -182,7 +215,7 @@ def plan_of(
             )
     if out.stride(-1) != 1:
         raise _unfit("the rows of out are not contiguous", "torch.empty of its shape")
-    return plan
+    return plan, choice.parts
 
 
 def matrices_of(plan: HopperPlan, a: Any, b: Any, out: Any) -> list[TmaMatrix]:

@@ -53,6 +53,7 @@ USAGE = "tilewise emit gemm --dtype T [options]"
             "major_b": "M: how B lies in global memory (k)",
             "batched": "A, B and D are many matrices each",
             "grouped": "B is many matrices, one for each group of rows of A and D",
+            "splits": "K is split between blocks, and a second kernel adds their sums up in order",
         },
         "the schedule": {
             "problem": "MxNxK: take tile and cluster that are the fastest for it",
@@ -79,6 +80,7 @@ def emit_gemm(
     major_b: str | None = None,
     batched: bool = False,
     grouped: bool = False,
+    splits: bool = False,
     problem: str | Sequence[int] | None = None,
     tile: str | Sequence[int] | None = None,
     cluster: str | Sequence[int] | None = None,
@@ -110,6 +112,7 @@ def emit_gemm(
         m, n, k = sizes_in("--problem", problem, "MxNxK", "--problem 4096x4096x4096")
         best = chosen(m, n, k, first, second, majors=majors)
         asked = {"shape": best.tile, "cluster": best.cluster, "group": best.group}
+        splits = splits or (best.parts > 1 and not (batched or grouped))
     for option, given, form, such in (
         ("shape", tile, "MxN", "--tile 128x256"),
         ("cluster", cluster, "CxD", "--cluster 2x1"),
@@ -128,6 +131,7 @@ def emit_gemm(
             finish=Finish(alpha, scales or "none", c, bias),
             batched=batched,
             grouped=grouped,
+            splits=splits,
             name=name,
             **asked,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import ceil
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ class TileChoice(NamedTuple):
     tile: tuple[int, int]
     cluster: tuple[int, int]
     group: int = 8
+    parts: int = 1
+    """Parts of K, each of a block of its own."""
 
 
 MULTIPROCESSORS = 132
@@ -35,6 +38,13 @@ START = 6
 """Steps along K that a tile's begin and end take as long as, where no other tile hides them."""
 
 
+PARTS = (1, 2, 3, 4, 6, 8, 12, 16)
+LEAST_STEPS = 8
+"""Steps along K of a part, at least."""
+LAUNCHED, MOVED = 1.6e5, 1.2e-2
+"""The time to launch the kernel that adds parts up, and to move a byte, in the unit of a step's elements."""
+
+
 def chosen(
     m: int,
     n: int,
@@ -52,21 +62,26 @@ def chosen(
     Groups are cut off where they end: their clusters go along N.
 
     >>> chosen(8192, 8192, 8192, "bf16")
-    TileChoice(tile=(128, 256), cluster=(2, 1), group=8)
+    TileChoice(tile=(128, 256), cluster=(2, 1), group=8, parts=1)
     >>> chosen(2048, 2048, 2048, "bf16")
-    TileChoice(tile=(128, 256), cluster=(1, 1), group=16)
+    TileChoice(tile=(128, 256), cluster=(1, 1), group=16, parts=1)
     """
     types = DType.of(dtype_a), DType.of(dtype_b if dtype_b is not None else dtype_a)
     line = [SPAN * BYTE // own.bits for own in types]
     steps = ceil(k / line[0])
     units = [own if major == "mn" else 8 for own, major in zip(line, majors, strict=True)]
 
-    def cost(tile: tuple[int, int]) -> float:
-        tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * batches
+    def cost(choice: tuple[tuple[int, int], int]) -> float:
+        tile, parts = choice
+        tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * batches * parts
         turns = ceil(tiles / multiprocessors)
-        return (turns * steps + START) * tile[0] * tile[1] / RATE[tile]
+        added = LAUNCHED + MOVED * m * n * 4 * (2 * parts + 1) if parts > 1 else 0
+        return (turns * ceil(steps / parts) + START) * tile[0] * tile[1] / RATE[tile] + added
 
-    tile = min(RATE, key=cost)
+    most = 1 if grouped or batches > 1 else max(1, steps // LEAST_STEPS)
+    tile, parts = min(product(RATE, (one for one in PARTS if one <= most)), key=cost)
+    if parts > 1:
+        return TileChoice(tile, (1, 1), 16, parts)
     down, along = ceil(m / tile[0]), ceil(n / tile[1])
     if down * along * batches <= multiprocessors:
         return TileChoice(tile, (1, 1), 16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.codegen.gemm.plan import HopperPlan
+from tilewise.codegen.parts.copies import BYTE
 from tilewise.codegen.parts.template import call, filled
 from tilewise.core.dtypes import DType
 
@@ -30,6 +31,29 @@ PACKED = {
 """{type: (the type in C++ of two neighbours, the instruction that rounds them, the constraint in asm)}."""
 
 
+TOTAL = """\
+// D: the sums of all parts of K, added up in their order, and finished.
+extern "C" __global__ void __launch_bounds__(256) ${name}_total(
+    const $accumulator *__restrict__ sums, unsigned char *__restrict__ D,
+    $parameters
+    int M, int N, int parts, long long pitch)
+{
+    const size_t pairs = (size_t)M * N / 2;
+    for (size_t p = (size_t)blockIdx.x * 256 + threadIdx.x; p < pairs; p += (size_t)gridDim.x * 256) {
+        const int i = p / (N / 2), j = p % (N / 2) * 2;
+        $accumulator x = 0, y = 0;
+        for (int part = 0; part < parts; ++part) {
+            const ${accumulator}2 sum = ((const ${accumulator}2 *)sums)[part * pairs + p];
+            x += sum.x;
+            y += sum.y;
+        }
+        $steps
+        $packed
+        *($kind *)(D + i * pitch + (size_t)j * $size) = $value;
+    }
+}"""
+
+
 def addend_type(plan: HopperPlan) -> DType:
     """Return the type of C and bias: that of D, and bf16 where D has 8 bits."""
     return plan.out if plan.out.bits > 8 else DType.of("bf16")
@@ -53,22 +77,44 @@ def finished(plan: HopperPlan) -> str:
     finish = plan.finish
     places = finish.scales == "row" or finish.addend or finish.bias
     index = call(plan.d_index, warp="warp", lane="lane", reg="pair")
-    if plan.out.name in PACKED:
-        kind, instruction, constraint = PACKED[plan.out.name]
-        result = (
-            f"{kind} packed;\n"
-            f'asm("{instruction} %0, %1, %2;" : "={constraint}"(packed) : "f"(y), "f"(x));\n'
-            "return packed;"
-        )
-    else:
-        result = "return make_float2(x, y);" if plan.out.name == "f32" else "return make_int2(x, y);"
+    _, packed, result = _pair(plan)
     slots = {
         "place": filled(PLACE, {"index": index}) if places else "",
-        "accumulator": "float" if plan.accumulator.name == "f32" else "int",
+        "accumulator": _sum_type(plan),
         "steps": "\n".join(_steps(plan)),
-        "result": result,
+        "result": "\n".join([*packed, f"return {result};"]),
     }
     return filled(PAIR, slots)
+
+
+def total_source(plan: HopperPlan) -> str:
+    """Return the kernel that adds up the sums of all parts of K."""
+    kind, packed, value = _pair(plan)
+    slots = {
+        "name": plan.called,
+        "accumulator": _sum_type(plan),
+        "parameters": "\n".join(f"{word}," for word in parameters(plan)),
+        "steps": "\n".join(_steps(plan)),
+        "packed": "\n".join(packed),
+        "kind": kind,
+        "size": plan.out.bits // BYTE,
+        "value": value,
+    }
+    return filled(TOTAL, slots)
+
+
+def _sum_type(plan: HopperPlan) -> str:
+    return "float" if plan.accumulator.name == "f32" else "int"
+
+
+def _pair(plan: HopperPlan) -> tuple[str, list[str], str]:
+    """Return the type of two neighbours of D, the lines that make them of x and y, and their name."""
+    if plan.out.name not in PACKED:
+        kind = {"f32": "float2", "s32": "int2"}[plan.out.name]
+        return kind, [], f"make_{kind}(x, y)"
+    kind, instruction, constraint = PACKED[plan.out.name]
+    rounded = f'asm("{instruction} %0, %1, %2;" : "={constraint}"(packed) : "f"(y), "f"(x));'
+    return kind, [f"{kind} packed;", rounded], "packed"
 
 
 def _steps(plan: HopperPlan) -> Iterator[str]:

@@ -43,7 +43,7 @@ cudaError_t launch_$name(
         failed = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (failed == cudaSuccess)
         failed = cudaFuncSetAttribute(
-            $name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.shared_bytes});
+            $name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.first.shared_bytes});
     if (failed != cudaSuccess)
         return failed;
     $clusters
@@ -55,14 +55,25 @@ cudaError_t launch_$name(
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(clusters * ${plan.blocks});
     config.blockDim = dim3(${plan.threads});
-    config.dynamicSmemBytes = ${plan.shared_bytes};
+    config.dynamicSmemBytes = ${plan.first.shared_bytes};
     config.stream = stream;
     config.attrs = asked;
     config.numAttrs = 2;
-    return cudaLaunchKernelEx(
-        &config, $name, map_a, map_b, map_d,
-        $arguments);
+    $launched
 }"""
+
+LAUNCHED = """\
+return cudaLaunchKernelEx(
+    &config, $name, map_a, map_b, map_d,
+    $arguments);"""
+
+LAUNCHED_TWICE = """\
+failed = cudaLaunchKernelEx(&config, $name, map_a, map_b, map_d, M, N, K, parts);
+if (failed != cudaSuccess)
+    return failed;
+${name}_total<<<8 * processors, 256, 0, stream>>>(
+    sums, (unsigned char *)D, $names M, N, parts, (long long)N * $size);
+return cudaGetLastError();"""
 
 CLUSTERS = """\
 const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
@@ -90,41 +101,55 @@ def host_source(plan: HopperPlan) -> str:
         "cluster_n": plan.n * along,
         "cluster_m_less": plan.m * down - 1,
         "cluster_n_less": plan.n * along - 1,
-        "times_batches": " * batches" * plan.batched,
+        "times_batches": f" * {_many(plan)}" * plan.turns,
     }
-    sizes = ["int M", "int N", "int K", *["int batches"] * plan.batched, *["int groups"] * plan.grouped]
+    sizes = ["int M", "int N", "int K"] + [f"int {_many(plan)}"] * bool(_many(plan))
     given = [word.split()[-1] for word in sizes]
     if plan.grouped:
         given = ["ends", "(unsigned char *)D", *given, f"(long long)N * {plan.out.bits // BYTE}"]
     names = [word.split()[-1].lstrip("*") for line in extra for word in line.split(", ")]
+    more = ["const int *ends"] * plan.grouped
+    if plan.splits:  # room for a D of sums for each part
+        more.append(f"{'float' if plan.accumulator.name == 'f32' else 'int'} *sums")
+    launched = {
+        "name": plan.called,
+        "arguments": ", ".join([*names, *given]),
+        "names": "".join(f"{name}, " for name in names),
+        "size": plan.out.bits // BYTE,
+    }
     slots: dict[str, object] = {
         "plan": plan,
         "kernel": "",
         "name": plan.called,
-        "parameters": "\n".join(f"{line}," for line in [*extra, *["const int *ends"] * plan.grouped]),
+        "parameters": "\n".join(f"{line}," for line in [*extra, *more]),
         "sizes": ", ".join(sizes),
-        "maps": "\n".join(_map(plan, own) for own in (*plan.operands, plan.d)),
+        "maps": "\n".join(_map(plan, own) for own in (*plan.operands, plan.first.d)),
         "clusters": filled(
             "const int clusters = processors / ${plan.blocks};" if plan.grouped else CLUSTERS, ends
         ),
-        "arguments": ", ".join([*names, *given]),
+        "launched": filled(LAUNCHED_TWICE if plan.splits else LAUNCHED, launched),
     }
     check_free(plan.name, filled(PROGRAM, slots | {"name": ""}))
     return filled(PROGRAM, slots | {"kernel": kernel_source(plan)})
 
 
+def _many(plan: HopperPlan) -> str:
+    """Return the name of the number of matrices."""
+    return "batches" * plan.batched + "groups" * plan.grouped + "parts" * plan.splits
+
+
 def _map(plan: HopperPlan, own: Staged) -> str:
     rows = {"A": "M", "B": "N", "D": "M"}[own.name]
     line = "N" if own.name == "D" else "K"
-    box, mode = plan.box_and_mode(own)
+    box, mode = plan.first.box_and_mode(own)
     fast, slow = (line, rows) if own.major == "k" else (rows, line)
     slots = {
         "letter": own.letter,
-        "name": own.name,
+        "name": "sums" if own.name == "D" and plan.splits else own.name,
         "type": f"CU_TENSOR_MAP_DATA_TYPE_{tma_type(own.dtype)}",
         "fast": fast,
         "slow": slow,
-        "many": ("batches" if plan.batched else "groups") if plan.is_many(own) else "0",
+        "many": _many(plan) if plan.is_many(own) else "0",
         "bytes": own.dtype.bits // BYTE,
         "box_fast": box[0],
         "box_slow": box[1],

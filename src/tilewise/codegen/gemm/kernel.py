@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewise.codegen.gemm.finish import finished, parameters
+from tilewise.codegen.gemm.finish import finished, parameters, total_source
 from tilewise.codegen.gemm.plan import (
     BUFFERS,
     LOADER_REGISTERS,
@@ -218,7 +218,7 @@ struct Groups {
 
 COUNTS = """\
 const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
-const int tiles = down * along$times_batches, steps = (K + $k_less) / ${plan.k};"""
+const int tiles = down * along$times_batches, steps = $steps;"""
 
 COUNTS_OF_GROUPS = """\
 const int along = (N + $cluster_n_less) / $cluster_n, steps = (K + $k_less) / ${plan.k};"""
@@ -230,8 +230,9 @@ if (inside < 64)
         const int i = x / $chunks, j = x % $chunks;
         const int n = column + (int)(box % $across) * ${plan.d.k} + j * $each;
         const unsigned char *from = shared + (to - base) + d_place(i, j) * 16;
+        unsigned char *line = D + (row + (int)part * 64 + i) * pitch;
         if (n < N)
-            *(uint4 *)(D + (row + (int)part * 64 + i) * pitch + (size_t)n * $size) = *(const uint4 *)from;
+            *(uint4 *)(line + (size_t)n * $size) = *(const uint4 *)from;
     }"""
 
 ARRIVE = """\
@@ -315,17 +316,22 @@ CLUSTER_MEETS = 'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.w
 
 
 def kernel_source(plan: HopperPlan) -> str:
-    """Return the program: self-contained, without headers.
+    """Return the program: self-contained, without headers. Parts of K are added up by a second kernel.
 
     >>> from tilewise.codegen.gemm import planned
     >>> source = kernel_source(planned((128, 256), "bf16", out="bf16"))
     >>> "multicast::cluster" in source, "#include" in source, len(source.splitlines()) < 350
     (True, False, True)
     """
+    text = _kernel(plan.first)
+    return f"{text}\n\n{total_source(plan)}" if plan.splits else text
+
+
+def _kernel(plan: HopperPlan) -> str:
     down, along = plan.cluster
     one = plan.blocks == 1
     across, rows = plan.n // plan.d.k, plan.m // plan.workers
-    columns = list(range(2 + plan.batched))
+    columns = list(range(2 + plan.turns))
     size = plan.out.bits // BYTE
     ends: dict[str, object] = {
         "plan": plan,
@@ -334,7 +340,10 @@ def kernel_source(plan: HopperPlan) -> str:
         "cluster_m_less": plan.m * down - 1,
         "cluster_n_less": plan.n * along - 1,
         "k_less": plan.k - 1,
-        "times_batches": " * batches" * plan.batched,
+        "steps": f"(K + batches * {plan.k} - 1) / (batches * {plan.k})"
+        if plan.splits
+        else f"(K + {plan.k - 1}) / {plan.k}",
+        "times_batches": " * batches" * plan.turns,
         "across": across,
         "chunks": plan.d.k * size // 16,
         "each": 16 // size,
@@ -350,7 +359,7 @@ def kernel_source(plan: HopperPlan) -> str:
         "tile": "" if grouped else "const Tile tile = tile_of(t, down, along);",
         "rows_apart": filled(ROWS_APART, ends) if grouped else "",
         "whole": "thread == 0 && inside >= 64" if grouped else "thread == 0",
-        "more_fields": ", batch, end" if grouped else ", batch" * plan.batched,
+        "more_fields": ", batch, end" if grouped else ", batch" * plan.turns,
         "facts": "\n".join(f"// {line}" for line in _places(plan)),
         "schedule": "\n".join(f"// {line}" for line in schedule(plan)),
         "places": "\n\n".join(source.code for source in (plan.d_index, place_of(plan.d))),
@@ -362,13 +371,13 @@ def kernel_source(plan: HopperPlan) -> str:
         "store_operands": listed('"r"(x#)', columns),
         "put": _put(plan),
         "multiply": multiplied(plan, begins=True),
-        "batch_of": "const int batch = t / (down * along);\nt %= down * along;" if plan.batched else "",
-        "batch_value": ", batch" * plan.batched,
+        "batch_of": "const int batch = t / (down * along);\nt %= down * along;" if plan.turns else "",
+        "batch_value": ", batch" * plan.turns,
         "parameters": "\n".join(
             f"{word}," for word in [*parameters(plan), *["const int *ends, unsigned char *D"] * grouped]
         ),
         "sizes": "int M, int N, int K"
-        + ", int batches" * plan.batched
+        + ", int batches" * plan.turns
         + ", int groups, long long pitch" * grouped,
         "boxes_at": plan.stages * plan.stage_bytes,
         "full_at": plan.shared_bytes - 16 * plan.stages,
@@ -398,7 +407,7 @@ def kernel_source(plan: HopperPlan) -> str:
         "buffers": BUFFERS,
         "fewer": BUFFERS - 1,
         "fill": _fill(plan),
-        "store_batch": ", tile.batch" * plan.batched,
+        "store_batch": ", tile.batch" * plan.turns,
         "name": plan.called,
     }
     check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
@@ -493,6 +502,7 @@ def _loads(plan: HopperPlan, own: DescribedOperand) -> Iterator[str]:
         to += f" + {_turn_of(own)} * {own.bytes // parts}"
     for at in range(own.rows // parts // box.rows):
         line, along = f"k * {plan.k}", plus(row, at * box.rows)
+        line = f"(tile.batch * steps + k) * {plan.k}" if plan.splits else line
         words = [line, along] if own.major == "k" else [along, line]
         places = ", ".join([*words, *["tile.batch"] * plan.is_many(own)])
         into = f"{plus(to, at * box.bytes)}, map_{own.letter}, barrier"

@@ -88,9 +88,22 @@ class HopperPlan(WgmmaPlan):
     grouped: bool = False
     """True if B is many matrices, one for each group of rows of A and D."""
 
+    splits: bool = False
+    """True if each block has a part of K; a second kernel adds up the sums of all parts, in their order."""
+
+    @property
+    def first(self) -> HopperPlan:
+        """Return the plan of the kernel that multiplies: of parts of K it leaves the sums as they are."""
+        return replace(self, out=self.accumulator, finish=Finish()) if self.splits else self
+
+    @property
+    def turns(self) -> bool:
+        """Return True if tiles have a number beside their place in D: of a batch, or of a part of K."""
+        return self.batched or self.splits
+
     def is_many(self, own: Staged) -> bool:
         """Return True if an operand, or D, is many matrices."""
-        return self.batched or (self.grouped and own.name == "B")
+        return self.batched or (self.grouped and own.name == "B") or (self.splits and own.name == "D")
 
     @property
     def blocks(self) -> int:
@@ -183,6 +196,7 @@ def planned(
     finish: Finish = Finish(),
     batched: bool = False,
     grouped: bool = False,
+    splits: bool = False,
     name: str = "",
 ) -> HopperPlan:
     """Return the plan of a kernel for tiles M x N of D.
@@ -229,6 +243,7 @@ def planned(
         finish,
         batched,
         grouped,
+        splits,
     )
     _check_finish(plan)
     if plan.registers * plan.parts > WORKER_REGISTERS - 40:
@@ -236,14 +251,14 @@ def planned(
             f"a thread holds {plan.registers * plan.parts} sums, and has {WORKER_REGISTERS} registers",
             "take fewer rows or a smaller N",
         )
-    check_shared(plan, Architecture.of("sm_90a"))
+    check_shared(plan.first, Architecture.of("sm_90a"))
     if stages is None:
-        room = shared_bytes(Architecture.of("sm_90a")) - plan.shared_bytes
+        room = shared_bytes(Architecture.of("sm_90a")) - plan.first.shared_bytes
         stages = 1 + min(7, room // (plan.stage_bytes + 2 * BARRIER))
     plan = replace(plan, stages=as_int(stages, "the number of stages"))
     if plan.stages < 2:
         raise refused("one stage is read while the next comes", "two or more", stages=plan.stages)
-    check_shared(plan, Architecture.of("sm_90a"))
+    check_shared(plan.first, Architecture.of("sm_90a"))
     return plan
 
 
@@ -277,8 +292,10 @@ def _checked_cluster(cluster: Sequence[int], a: DescribedOperand, b: DescribedOp
 
 
 def _check_finish(plan: HopperPlan) -> None:
-    if plan.batched and plan.grouped:
-        raise LayoutError("TW401", "batches have no groups", hint="batches, or groups of rows of A")
+    if plan.batched + plan.grouped + plan.splits > 1:
+        raise LayoutError(
+            "TW401", "batches, groups and parts of K exclude one another", hint="take one of them"
+        )
     check_word(plan.finish.scales, SCALES, "kind of scales")
     if plan.finish != Finish() and plan.accumulator.name != "f32":
         raise LayoutError(
