@@ -107,7 +107,8 @@ class Paper:
         names = block.names
         names |= {"base": FIRST + (block.number << ABOVE), "block": block.number}
         head = re.search(r"unsigned char shared\[\];\n(.*?)    if \(threadIdx", self.text, re.DOTALL)
-        rest = re.search(r"(    const int (?:down|along) = .*?)    Ring ring;", self.text, re.DOTALL)
+        begins = r"^(    const int (?:down|along) = .*?)^    Ring ring;"
+        rest = re.search(begins, self.text, re.DOTALL | re.MULTILINE)
         assert head
         assert rest
         lines = [line for line in head[1].splitlines() if "__shfl" not in line and "threadIdx" not in line]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -119,13 +122,14 @@ GROUPS = """
 #define __device__
 #define __forceinline__ inline
 static int min(int a, int b) { return a < b ? a : b; }
+static int max(int a, int b) { return a > b ? a : b; }
 %s
 int main()
 {
     const int ends[] = {%s};
     for (int first = 0; first < 3; ++first) {
         Tile tile;
-        Groups all = {ends, (int)(sizeof ends / sizeof *ends), %d};
+        Groups all = {ends, (int)(sizeof ends / sizeof *ends), 2990, %d};
         for (int t = first; all.find(t, tile); t += 3)
             std::printf("%%d %%d %%d %%d\\n", tile.row, tile.column, tile.batch, tile.end);
     }
@@ -144,9 +148,10 @@ def test_the_tiles_of_all_groups_are_taken_once(tmp_path: Path) -> None:
     subprocess.run([compiler, "-o", tmp_path / "groups", source], check=True)
     ran = subprocess.run([tmp_path / "groups"], check=True, capture_output=True, text=True)
     found = sorted(tuple(map(int, line.split())) for line in ran.stdout.splitlines())
+    inside = [min(end, 2990) for end in ends]  # the last group ends beyond A
     wanted = [
         (row, column * 512, group, end)
-        for group, (begin, end) in enumerate(itertools.pairwise((0, *ends)))
+        for group, (begin, end) in enumerate(itertools.pairwise((0, *inside)))
         for row in range(begin, end, plan.m)
         for column in range(along)
     ]
@@ -170,8 +175,9 @@ def test_boxes_of_tma_lie_in_the_tile_one_after_another(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bf16", "one block", "128 rows each", "batched"])
 @pytest.mark.parametrize(("down", "along"), [(1, 1), (3, 5), (8, 2), (19, 7)])
-def test_every_tile_is_taken_once(name: str, down: int, along: int) -> None:
-    plan = plan_of("bf16", batched=True) if name == "batched" else plan_of(name)
+@pytest.mark.parametrize("group", [1, 4, 8, 16])
+def test_every_tile_is_taken_once(name: str, down: int, along: int, group: int) -> None:
+    plan = plan_of("bf16", batched=True, group=group) if name == "batched" else plan_of(name, group=group)
     text, batches = kernel_source(plan), 3 if plan.batched else 1
     found = [tile_of(text, t, down, along) for t in range(down * along * batches)]
     high, wide = plan.m * plan.cluster[0], plan.n * plan.cluster[1]
@@ -194,6 +200,106 @@ def test_a_stage_is_free_when_all_that_read_it_have_arrived(name: str) -> None:
             arrived[thread if condition[2] else block] += plan.workers
     assert set(arrived.values()) == {plan.readers}
     assert f"init(empty + 8 * s, {plan.readers});" in text
+
+
+@dataclass
+class Barrier:
+    """An mbarrier: the arrivals that its phase takes, those to come, and the parity of the phase."""
+
+    count: int
+    left: int = 0
+    parity: int = 0
+
+    def __post_init__(self) -> None:
+        self.left = self.count
+
+    def arrive(self) -> None:
+        assert self.left, "an arrival too many"
+        self.left -= 1
+        if not self.left:
+            self.left, self.parity = self.count, self.parity ^ 1
+
+    def is_over(self, parity: int) -> bool:
+        """Return True if the phase of that parity is over, as `try_wait.parity` says it."""
+        return self.parity != parity
+
+
+class Pipeline:
+    """The loader and two workers of a block over some tiles, each of which takes a step at a time."""
+
+    def __init__(self, text: str, stages: int, steps: int, tiles: int = 3) -> None:
+        found = re.findall(r"wait\((?:empty|full) \+ 8 \* ring.stage, (.*?)\);", text)
+        self.loads, self.reads = (words.replace("ring.", "") for words in found)
+        assert f"if (++stage == {stages}) {{ stage = 0; parity ^= 1; }}" in text
+        self.stages, self.steps, self.tiles = stages, steps, tiles
+        self.full = [Barrier(1) for _ in range(stages)]
+        self.empty = [Barrier(2) for _ in range(stages)]
+        self.held: list[int | None] = [None] * stages
+        self.seen: tuple[list[int], list[int]] = ([], [])
+
+    def ring(self, turn: int) -> tuple[int, dict[str, int]]:
+        return turn % self.stages, {"parity": turn // self.stages % 2}
+
+    def loader(self) -> Iterator[None]:
+        for turn in range(self.tiles * self.steps):
+            stage, names = self.ring(turn)
+            while not self.empty[stage].is_over(eval(self.loads, names)):
+                yield
+            self.held[stage] = turn
+            self.full[stage].arrive()
+            yield
+
+    def worker(self, me: int) -> Iterator[None]:
+        for tile in range(self.tiles):
+            before = 0
+            for k in range(self.steps):
+                turn = tile * self.steps + k
+                stage, names = self.ring(turn)
+                while not self.full[stage].is_over(eval(self.reads, names)):
+                    yield
+                self.seen[me].append(turn)
+                assert self.held[stage] == turn
+                yield
+                if k > 0:
+                    assert self.held[before] == turn - 1  # its chain has just ended
+                    self.empty[before].arrive()
+                before = stage
+            self.empty[before].arrive()
+            yield
+
+    def run(self, seed: int) -> bool:
+        """Take steps in a random order; return True if all parts end."""
+        parts = [self.loader(), self.worker(0), self.worker(1)]
+        rng = random.Random(seed)
+        for _ in range(200 * self.tiles * self.steps):
+            part = rng.choice(parts)
+            if next(part, "ended") == "ended":
+                parts.remove(part)
+            if not parts:
+                return True
+        return False
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("steps", [1, 2, 5, 7])
+def test_no_stage_is_read_before_it_is_there_or_filled_before_it_is_read(stages: int, steps: int) -> None:
+    text = kernel_source(plan_of("one block", stages=stages))
+    for seed in range(20):
+        pipeline = Pipeline(text, stages, steps)
+        assert pipeline.run(seed), "a part waits for ever"
+        assert pipeline.seen == (list(range(3 * steps)),) * 2
+
+
+def test_a_wrong_parity_is_noticed() -> None:
+    text = kernel_source(plan_of("one block", stages=3))
+    for right, wrong in (
+        ("ring.parity ^ 1)", "ring.parity)"),
+        ("ring.stage, ring.parity)", "ring.stage, ring.parity ^ 1)"),
+    ):
+        turned = text.replace(right, wrong, 1)
+        assert turned != text
+        with pytest.raises(AssertionError):
+            assert all(Pipeline(turned, 3, 5).run(seed) for seed in range(20))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -263,7 +369,21 @@ def test_large_products_take_the_largest_tile_and_small_ones_fill_the_machine() 
         ((128, 64), ("s8",), {"out": "bf16"}, "sums in s32 do not leave as bf16"),
         ((128, 64), ("e4m3",), {"majors": ("mn", "k")}, "reads e4m3 K-major alone"),
         ((128, 256), ("bf16",), {"workers": 3}, "3 warpgroups do not share 128 rows"),
-        ((256, 256), ("bf16",), {}, "a thread holds 256 sums"),
+        ((192, 128), ("bf16",), {"workers": 3}, "3 warpgroups do not share 192 rows"),
+        ((384, 64), ("bf16",), {}, "2 warpgroups do not share 384 rows"),
+        ((256, 256), ("bf16",), {}, "a thread holds 256 sums, and has registers for 192"),
+        (
+            (128, 24),
+            ("bf16",),
+            {"out": "bf16", "cluster": (1, 1)},
+            "a tile of 24 columns has no way out as bf16",
+        ),
+        (
+            (128, 24),
+            ("e4m3",),
+            {"out": "e4m3", "cluster": (1, 1)},
+            "a tile of 24 columns has no way out as e4m3",
+        ),
         ((128, 256), ("bf16",), {"cluster": (4, 4)}, "a cluster of 4 x 4 blocks"),
         ((128, 64), ("bf16",), {"majors": ("k", "mn")}, "2 blocks do not share the 64 rows of B"),
         ((128, 256), ("bf16",), {"stages": 9}, "bytes of shared memory"),
@@ -282,6 +402,19 @@ def test_what_is_not_understood() -> None:
     with pytest.raises(LayoutError, match="no kind of scales") as error:
         planned((128, 64), "bf16", finish=Finish(scales="block"))
     assert error.value.code == "TW601"
+    for asked, words in (
+        ({"group": 0}, "a group of 0 tiles"),
+        ({"group": 1 << 20}, "a group of 1048576 tiles"),
+        ({"stages": 0}, "0 stages hold no tile"),
+        ({"batched": True, "grouped": True}, "exclude one another"),
+    ):
+        with pytest.raises(LayoutError, match=words) as error:
+            planned((128, 64), "bf16", **asked)
+        assert error.value.code == "TW401"
+    with pytest.raises(LayoutError, match="a product of 0 x 4 x 4"):
+        chosen(0, 4, 4, "bf16")
+    with pytest.raises(LayoutError, match="a product of 4 x 4 x 1000"):
+        chosen(4, 4, 10**400, "bf16")
     with pytest.raises(LayoutError, match="are D as they are") as error:
         planned((128, 64), "s8", finish=Finish(bias=True))
     assert error.value.code == "TW401"

@@ -68,9 +68,11 @@ def test_groups_have_a_matrix_each(torch: Any) -> None:
 def errors(torch: Any) -> dict[str, Any]:
     a = torch.zeros(64, 64, dtype=torch.bfloat16)
     return {
-        "A is a ndarray and B [64, 64]": lambda: tilewise.gemm(np.zeros((2, 2)), a),
+        "A is a ndarray": lambda: tilewise.gemm(np.zeros((2, 2)), a),
         "A is [64, 64] and B [64]": lambda: tilewise.gemm(a, a[0]),
-        "A is a int and B a int": lambda: tilewise.gemm(1, 2),
+        "A is a int": lambda: tilewise.gemm(1, 2),
+        "scale_a is a float": lambda: tilewise.gemm(a, a, scale_a=1.0, scale_b=1.0),
+        "out is a int": lambda: tilewise.gemm(a, a, 3),
         "the tensors are not all on one GPU": lambda: tilewise.gemm(a, a),
     }
 
@@ -98,6 +100,7 @@ def test_what_does_not_fit_together(torch: Any) -> None:
         "the rows of out are not contiguous": (a, a, a.mT),
         "scale_a and scale_b have 1 and 0 numbers": (a, a, a, None, None, False, one),
         "scale_a and scale_b have 64 and 1 numbers": (a, a, a, None, None, False, torch.ones(64), one),
+        "N is 5, and columns are read in pairs": (a, a[:5], torch.zeros(64, 8)[:, :5], None, torch.zeros(5)),
     }.items():
         with pytest.raises(LayoutError) as error:
             plan_of(*given)
@@ -109,6 +112,17 @@ def test_what_does_not_fit_together(torch: Any) -> None:
         "ends is [1] of torch.int32": (a, many, a, None, None, False, None, None, ends[:1]),
         "ends is [2] of torch.int64": (a, many, a, None, None, False, None, None, ends.long()),
         "bias is [64] of torch.bfloat16": (a, many, a, None, a[0], False, None, None, ends),
+        "N is 60, and rows of groups are written": (
+            a,
+            many[:, :60],
+            a[:, :60],
+            None,
+            None,
+            False,
+            None,
+            None,
+            ends,
+        ),
         "scale_a and scale_b have 1 and 1 numbers": (a, many, a, None, None, False, one, one, ends),
     }.items():
         with pytest.raises(LayoutError) as error:
@@ -136,3 +150,106 @@ def test_torch_traces_it_as_one_operator(torch: Any) -> None:
     made = torch.compile(product, backend=kept, fullgraph=True)(a, b)
     assert (made.shape, made.dtype) == ((2, 64, 48), torch.float32)
     assert [name for name in found if "gemm" in name] == ["tilewise.gemm"]
+
+
+class Driver:
+    """The driver's calls, noted in place of made."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.context = 7
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("cu") or name.startswith("cuuint"):
+            return self.__dict__.setdefault(name, type(name, (), {"__getattr__": lambda self, name: name})())
+        answers = {"cuCtxGetCurrent": self.context, "cuDevicePrimaryCtxRetain": 7}
+
+        def call(*words: Any) -> tuple[Any, ...]:
+            self.calls.append(name)
+            return 0, answers.get(name, 0)
+
+        return call
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Any:
+    real = pytest.importorskip("cuda.bindings.driver", reason="cuda-bindings is not installed")
+    from tilewise.products import device
+
+    made = Driver()
+    for name in ("CUtensorMap", "CUlaunchConfig", "CUlaunchAttribute", "cuuint64_t", "cuuint32_t"):
+        setattr(made, name, getattr(real, name))
+    for name in dir(real):
+        if name.startswith("CU") and not hasattr(Driver, name):
+            setattr(made, name, getattr(real, name))
+    made.cuTensorMapEncodeTiled = lambda *words: (made.calls.append("encode"), (0, real.CUtensorMap()))[1]
+    monkeypatch.setattr(device.devices, "package", lambda name: made)
+    monkeypatch.setattr(device, "_function", lambda *words: 5)
+    monkeypatch.setattr(device, "_context", lambda index: 7)
+    monkeypatch.setattr(device, "multiprocessors", lambda index: 132)
+    return made
+
+
+def test_a_launch_describes_what_is_new_in_the_context_of_its_device(torch: Any, driver: Any) -> None:
+    from tilewise.products.device import BoundProduct
+    from tilewise.products.run import matrices_of, plan_of
+
+    a, b, out = (torch.zeros(128, 256).bfloat16() for _ in range(3))
+    out = torch.zeros(128, 128).bfloat16()
+    plan, _ = plan_of(a, b, out)
+    launch = BoundProduct(plan, 0, matrices_of(plan, a, b, out), [], [128, 128, 256])
+    driver.calls.clear()
+    launch([1 << 20, 2 << 20, 3 << 20], [], 9)
+    launch([1 << 20, 2 << 20, 3 << 20], [], 9)
+    launch([1 << 20, 2 << 20, 4 << 20], [], 9)
+    counts = {name: driver.calls.count(name) for name in ("encode", "cuTensorMapReplaceAddress")}
+    assert counts == {"encode": 3, "cuTensorMapReplaceAddress": 1}
+    assert driver.calls.count("cuLaunchKernelEx") == 3
+    assert "cuCtxPushCurrent" not in driver.calls
+    driver.context = 8
+    launch([1 << 20, 2 << 20, 4 << 20], [], 9)
+    at = driver.calls.index("cuCtxPushCurrent")
+    assert driver.calls[at : at + 3] == ["cuCtxPushCurrent", "cuLaunchKernelEx", "cuCtxPopCurrent"]
+    for words, addresses in {
+        "A has no storage": [0, 2 << 20, 3 << 20],
+        "the result lies over B": [1 << 20, 2 << 20, (2 << 20) + 256],
+        "D begins at byte 8 of 16": [1 << 20, 2 << 20, (5 << 20) + 8],
+    }.items():
+        with pytest.raises(LayoutError, match=words):
+            launch(addresses, [], 9)
+
+
+def test_an_input_that_needs_a_gradient_is_refused(torch: Any) -> None:
+    a = torch.zeros(64, 64).bfloat16().requires_grad_()
+    with pytest.raises(LayoutError, match="none is passed on"):
+        tilewise.gemm(a, a)
+    with torch.no_grad(), pytest.raises(LayoutError, match="not all on one GPU"):
+        tilewise.gemm(a, a)
+
+
+def test_random_products_have_plans_and_their_definition_holds_of_torch(torch: Any, monkeypatch: Any) -> None:
+    """The problems that a GPU is given, by torch on the CPU: plans, tensor maps, and the bound."""
+    from tests.products import on_device
+
+    from tilewise.products.run import matrices_of
+
+    def product(a: Any, b: Any, out: Any, **asked: Any) -> Any:
+        made = on_device.Problem("", a, b, asked | {"out_dtype": out.dtype})
+        for rows, part in on_device.parts(made):
+            want, _ = on_device.exact(part)
+            most = on_device.MOST.get(out.dtype, float("inf"))
+            out[rows] = want.clamp(-most, most).to(out.dtype)
+        return out
+
+    monkeypatch.setattr(tilewise, "gemm", product)
+    tried = 0
+    for seed in range(120):
+        problem = on_device.drawn(seed, "cpu")
+        if problem.a.numel() * problem.b.shape[-2] > 1e8:
+            continue
+        tried += 1
+        plan = problem.plan
+        if not plan.splits:
+            assert len(matrices_of(plan, problem.a, problem.b, problem.out)) == 3
+        assert on_device.fault(problem) == "", problem.text
+    assert tried > 50

@@ -33,14 +33,23 @@ TYPES = {
 }
 PARTNERS = {"e4m3": ("e4m3", "e5m2"), "e5m2": ("e4m3", "e5m2"), "s8": ("s8", "u8"), "u8": ("s8", "u8")}
 WHOLE = ("s8", "u8")
-OUTS = (torch.float32, torch.bfloat16, torch.float16, torch.float8_e4m3fn)
+OUTS = (torch.float32, torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2)
+EIGHT = OUTS[3:]
+MOST = {OUTS[3]: 448.0, OUTS[4]: 57344.0}
+"""The largest number of a type, to which results are cut off."""
 LOST, LOST_OF_8 = 2.0**-22, 2.0**-13
 """The part of a running sum that the core loses at most with each instruction; the second of 8-bit floats."""
 SUMMED = 32
 """Bytes along K of an instruction."""
-ROUNDED = {torch.float32: 2.0**-23, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11, OUTS[3]: 2.0**-4}
+ROUNDED = {
+    torch.float32: 2.0**-23,
+    torch.bfloat16: 2.0**-8,
+    torch.float16: 2.0**-11,
+    OUTS[3]: 2.0**-4,
+    OUTS[4]: 2.0**-3,
+}
 """The part of a result that its type loses at most."""
-LEAST = {torch.float16: 2.0**-24, OUTS[3]: 2.0**-9}
+LEAST = {torch.float16: 2.0**-24, OUTS[3]: 2.0**-9, OUTS[4]: 2.0**-16}
 """Its smallest step, for what is subnormal there."""
 TF32 = ~0x1FFF
 """The bits of an f32 that the core reads."""
@@ -54,14 +63,19 @@ class Problem:
     a: Any
     b: Any
     asked: dict[str, Any]
+    longer: int = 0
+    """Elements by which lines of the result are longer than they need to be."""
+    is_exact: bool = False
+    """True if all numbers are small and whole, so that sums have no error."""
 
     @property
     def out(self) -> Any:
-        """Return a tensor for the result, whose bytes are no numbers yet."""
-        shape = (*self.a.shape[:-1], self.b.shape[-2])
-        made = torch.empty(shape, dtype=self.asked["out_dtype"], device=self.a.device)
+        """Return a tensor for the result, whose bytes are all 0x7f."""
+        kind, n = self.asked["out_dtype"], self.b.shape[-2]
+        line = -(-n * kind.itemsize // 16) * 16 // kind.itemsize + self.longer
+        made = torch.empty((*self.a.shape[:-1], line), dtype=kind, device=self.a.device)
         made.view(torch.uint8).fill_(0x7F)
-        return made
+        return made[..., :n]
 
     @property
     def plan(self) -> HopperPlan:
@@ -85,9 +99,11 @@ def drawn(seed: int, device: str = "cuda") -> Problem:
     ways = [rng.choice(["k", "mn"]) if size == 2 else "k" for _ in "AB"]
     k = -(-k // unit) * unit if "k" in ways else k
     m = -(-m // unit) * unit if ways[0] == "mn" else m
-    n = -(-n // 16) * 16 if out.itemsize == 1 or ways[1] == "mn" else -(-n // 8) * 8
+    n = -(-n // unit) * unit if ways[1] == "mn" else n
+    is_exact = rng.random() < 0.4
     batches = [rng.choice([1, 3])] if rng.random() < 0.4 and m * n * k < 1e9 else []
     groups = [rng.choice([1, 2, 5, 9])] if not batches and rng.random() < 0.3 else []
+    n = -(-n // 16) * 16 if groups else n
 
     def matrix(rows: int, way: str, kind: str, many: list[int]) -> Any:
         shape = (rows, k) if way == "k" else (k, rows)
@@ -95,6 +111,8 @@ def drawn(seed: int, device: str = "cuda") -> Problem:
         if kind in WHOLE:
             low = -128 if kind == "s8" else 0
             found = torch.randint(low, 128, whole, generator=generator, device=device)
+        elif is_exact:
+            found = torch.randint(-2, 3, whole, generator=generator, device=device)
         else:
             found = torch.randn(whole, generator=generator, device=device) * rng.choice([0.05, 1, 3])
         found = found.to(TYPES[kind])[..., : shape[1]]
@@ -106,23 +124,26 @@ def drawn(seed: int, device: str = "cuda") -> Problem:
 
     a, b = matrix(m, ways[0], name, batches), matrix(n, ways[1], partner, batches or groups)
     asked: dict[str, Any] = {"out_dtype": out}
-    if name not in WHOLE:
+    if name not in WHOLE and not is_exact:
+        n_even = n % 2 == 0
         if rng.random() < 0.3:
             asked["alpha"] = rng.choice([0.5, -2.0, 0.3])
         if rng.random() < 0.3:
             each = groups[0] if groups else 1
-            for side, count in zip("ab", rng.choice([(1, each), (m, each * n)]), strict=True):
+            ways_of_scales = [(1, each), (m, each * n)][: 1 + n_even]
+            for side, count in zip("ab", rng.choice(ways_of_scales), strict=True):
                 asked[f"scale_{side}"] = torch.rand(count, generator=generator, device=device) + 0.5
-        if rng.random() < 0.3:
+        if n_even and rng.random() < 0.3:
             asked |= {"c": numbers(*batches, m, n), "beta": rng.choice([1.0, 0.5])}
-        if rng.random() < 0.3:
+        if n_even and rng.random() < 0.3:
             asked["bias"] = numbers(*groups, n)
     if groups:
         ends = sorted(rng.randint(0, m) for _ in range(groups[0]))
         asked["ends"] = torch.tensor(ends, dtype=torch.int32, device=device)
     many = f"batches {batches}, groups {groups}"
     text = f"{seed}: {name} x {partner}, {m} x {n} x {k}, {'/'.join(ways)}, {many}, {sorted(asked)}"
-    return Problem(text, a, b, asked)
+    longer = rng.choice([0, 0, 16, 48])
+    return Problem(text, a, b, asked, longer, is_exact)
 
 
 def parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
@@ -173,11 +194,12 @@ def fault(problem: Problem) -> str:
     last = 0
     for rows, part in parts(problem):
         got, (want, size) = out[rows].double(), exact(part)
-        bound = torch.zeros_like(want)
-        if out.is_floating_point():
+        if out.dtype in MOST:
+            want = want.clamp(-MOST[out.dtype], MOST[out.dtype])
+        if problem.is_exact or not out.is_floating_point():
+            want, bound = want.to(out.dtype).double(), torch.zeros_like(want)
+        else:
             bound = size * lost + want.abs() * ROUNDED[out.dtype] + LEAST.get(out.dtype, 0.0)
-        if out.dtype == OUTS[3]:
-            want = want.clamp(-448, 448)
         if (bad := ~((got - want).abs() <= bound)).any():
             some = f"{got[bad][:3].tolist()} for {want[bad][:3].tolist()}"
             return f"{int(bad.sum())} of {got.numel()} beyond the bound, such as {some}"

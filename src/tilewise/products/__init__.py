@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tilewise.products.run import product
+from tilewise.products.run import check_no_gradient, product
 
 
 def gemm(
@@ -31,11 +31,12 @@ def gemm(
 
     A is [M, K] and B is [N, K]; with one more dimension both are batches. Matrices of 16 bits may lie either
     way in memory. Types are torch's bfloat16, float16, float8_e4m3fn, float8_e5m2, int8, uint8 and float32,
-    which is multiplied as tf32. Sums are in f32, those of integers in s32.
+    of which the bits of tf32 are multiplied. Sums are in f32, those of integers in s32.
 
     `scale_a` and `scale_b` are f32 on the GPU: one number each, or one for each row of A and of B. `bias` has
-    a number for each column of D. The result has the type of A, or `out_dtype`; of 8-bit floats it is
-    bfloat16. `out` is written if it is given. Nothing passes gradients on.
+    a number for each column of D; batches share them. The result has the type of A, or `out_dtype`; of 8-bit
+    floats it is bfloat16. `out` is written if it is given; it may be `c`. No gradient is passed on: inputs
+    that need one are refused.
 
     With `ends`, s32 on the GPU, rows of A are in groups: those up to ends[0], to ends[1] and so on. B has a
     matrix for each group, and so have `scale_b` and `bias`. Rows behind the last end are not written.
@@ -43,6 +44,8 @@ def gemm(
         refused  TW704 tensors that do not fit together, or that TMA does not take; TW608 another GPU
     """
     torch = sys.modules.get("torch")
+    if torch is not None and torch.is_grad_enabled():
+        check_no_gradient(a, b, c, bias, scale_a, scale_b)
     if torch is not None and torch.compiler.is_compiling():
         from tilewise.products.traced import traced
 

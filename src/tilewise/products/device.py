@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -35,6 +35,13 @@ class TmaMatrix:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     mode: Mode
+
+    @property
+    def reach(self) -> int:
+        """Return the bytes from the first element to the end of the last one."""
+        steps = zip(self.extents[1:], self.strides, strict=True)
+        line = self.extents[0] * self.dtype.bits // 8
+        return line + sum((extent - 1) * stride for extent, stride in steps)
 
 
 class Arguments:
@@ -75,24 +82,36 @@ class BoundProduct:
         self._matrices, self._lock = matrices, Lock()
         self._arguments = Arguments(len(matrices), words, sizes)
         self._maps = [driver.CUtensorMap(_ptr=place) for place in self._arguments.maps]
-        self._known: list[int] = [0] * len(matrices)
-        self._config = _configured(driver, plan.first, index, matrices[-1])
+        self._known: list[int | None] = [None] * len(matrices)
+        self._context = _context(index)
+        self._config = _configured(plan.first, index, self._function, matrices[-1])
 
     def __call__(self, addresses: Sequence[int], words: Sequence[Any], stream: int) -> None:
         """Launch on a stream, and return at once."""
         with self._lock:
             if addresses != self._known:
+                self._check_apart(addresses)
                 for at, (address, known) in enumerate(zip(addresses, self._known, strict=True)):
                     if address != known:
-                        self._describe(at, address, new=not known)
+                        self._describe(at, address, new=known is None)
                         self._known[at] = address
             self._arguments.put(words)
             self._config.hStream = stream
-            (status,) = self._driver.cuLaunchKernelEx(
-                self._config, self._function, self._arguments.address, 0
-            )
-        if status:
-            checked((status,))
+            words_of_launch = self._config, self._function, self._arguments.address, 0
+            in_context(self._context, self._driver.cuLaunchKernelEx, *words_of_launch)
+
+    def _check_apart(self, addresses: Sequence[int]) -> None:
+        """Refuse a result that lies over A or B, or tensors without storage of their own."""
+        for name, address in zip("ABD", addresses, strict=True):
+            if address == 0:
+                hint = "x.to_local() is a DTensor's part on this device"
+                raise LayoutError("TW704", f"{name} has no storage", hint=hint)
+        ends = [address + own.reach for address, own in zip(addresses, self._matrices, strict=True)]
+        for at in range(2):
+            if addresses[at] < ends[2] and addresses[2] < ends[at]:
+                raise LayoutError(
+                    "TW704", f"the result lies over {'AB'[at]}", hint="out= of storage of its own"
+                )
 
     def _describe(self, at: int, address: int, *, new: bool) -> None:
         """Write the tensor map of a matrix, or the address in it."""
@@ -130,7 +149,7 @@ class BoundTotal:
 
     def __init__(self, plan: HopperPlan, index: int, words: Sequence[str], sizes: Sequence[int]) -> None:
         self._driver = devices.package("cuda.bindings.driver")
-        self._function = _function(plan, index, "_total")
+        self._function, self._context = _function(plan, index, "_total"), _context(index)
         self._arguments, self._lock = Arguments(0, ["at", "at", *words], sizes), Lock()
         pairs = sizes[0] * sizes[1] // 2
         self._blocks = max(1, min(TOTAL_BLOCKS * multiprocessors(index), -(-pairs // TOTAL_THREADS)))
@@ -139,22 +158,18 @@ class BoundTotal:
         """Launch on a stream, and return at once."""
         with self._lock:
             self._arguments.put(words)
-            (status,) = self._driver.cuLaunchKernel(
-                *(self._function, self._blocks, 1, 1, TOTAL_THREADS, 1, 1, 0, stream),
-                *(self._arguments.address, 0),
-            )
-        if status:
-            checked((status,))
+            launch = self._function, self._blocks, 1, 1, TOTAL_THREADS, 1, 1, 0, stream
+            in_context(self._context, self._driver.cuLaunchKernel, *launch, self._arguments.address, 0)
 
 
-def _configured(driver: Any, plan: HopperPlan, index: int, d: TmaMatrix) -> Any:
+def _configured(plan: HopperPlan, index: int, function: Any, d: TmaMatrix) -> Any:
     """Return how a kernel is launched: as many blocks as the GPU runs at once, or as there are tiles."""
+    driver = devices.package("cuda.bindings.driver")
     config, names = driver.CUlaunchConfig(), driver.CUlaunchAttributeID
     down, along = plan.cluster
     tiles = -(-d.extents[1] // (plan.m * down)) * -(-d.extents[0] // (plan.n * along))
     tiles *= d.extents[2] if plan.turns else 1
-    most = multiprocessors(index) // plan.blocks
-    config.gridDimX = plan.blocks * (most if plan.grouped else min(tiles, most))
+    config.gridDimX = plan.blocks * (multiprocessors(index) // plan.blocks)
     config.gridDimY = config.gridDimZ = 1
     config.blockDimX, config.blockDimY, config.blockDimZ = plan.threads, 1, 1
     config.sharedMemBytes = plan.shared_bytes
@@ -164,7 +179,29 @@ def _configured(driver: Any, plan: HopperPlan, index: int, d: TmaMatrix) -> Any:
     cluster.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
     cluster.value.clusterDim.x, cluster.value.clusterDim.y, cluster.value.clusterDim.z = plan.blocks, 1, 1
     config.attrs, config.numAttrs = [ahead, cluster], 2
+    most = int(in_context(_context(index), driver.cuOccupancyMaxActiveClusters, function, config))
+    config.gridDimX = plan.blocks * (most if plan.grouped else min(tiles, most))
     return config
+
+
+@lru_cache(maxsize=64)
+def _context(index: int) -> int:
+    """Return the context of a device that all libraries share."""
+    driver = devices.package("cuda.bindings.driver")
+    checked(driver.cuInit(0))
+    return int(checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(index)))))
+
+
+def in_context(context: int, call: Callable[..., Any], *words: Any) -> Any:
+    """Call the driver in a context, mostly the thread's already; return the answer."""
+    driver = devices.package("cuda.bindings.driver")
+    if int(driver.cuCtxGetCurrent()[1]) == context:
+        return checked(call(*words))
+    checked(driver.cuCtxPushCurrent(context))
+    try:
+        return checked(call(*words))
+    finally:
+        checked(driver.cuCtxPopCurrent())
 
 
 @lru_cache(maxsize=64)
@@ -181,7 +218,8 @@ def _module(plan: HopperPlan, index: int) -> Any:
     """Return the machine code of a plan, loaded on the current device."""
     driver = devices.package("cuda.bindings.driver")
     devices.find(index, capability=devices.HOPPER)
-    return checked(driver.cuModuleLoadData(cubin(Source(f"{plan.called}.cu", kernel_source(plan)))))
+    code = cubin(Source(f"{plan.called}.cu", kernel_source(plan)))
+    return in_context(_context(index), driver.cuModuleLoadData, code)
 
 
 @lru_cache(maxsize=1024)
@@ -189,9 +227,10 @@ def _function(plan: HopperPlan, index: int, which: str = "") -> Any:
     """Return a kernel of a plan, loaded on the current device."""
     driver = devices.package("cuda.bindings.driver")
     module = _module(plan, index)
-    function = checked(driver.cuModuleGetFunction(module, f"{plan.called}{which}".encode()))
+    name = f"{plan.called}{which}".encode()
+    function = in_context(_context(index), driver.cuModuleGetFunction, module, name)
     if which:
         return function
     limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    checked(driver.cuFuncSetAttribute(function, limit, plan.first.shared_bytes))
+    in_context(_context(index), driver.cuFuncSetAttribute, function, limit, plan.first.shared_bytes)
     return function

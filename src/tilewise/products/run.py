@@ -39,23 +39,22 @@ def product(
     out_dtype: Any,
 ) -> Any:
     """Return the product of tensors; `tilewise.gemm` says more of its arguments."""
+    alpha, beta = float(alpha), float(beta)
+    given = out is not None
     try:
         if out is None:
-            out = a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=out_dtype or result_type(a.dtype))
+            out = new_result(a, b, out_dtype)
         index = a.get_device()
         key = (
             *(a.shape, a.stride(), a.dtype, b.shape, b.stride(), b.dtype, out.shape, out.stride(), out.dtype),
-            *(alpha == 1.0, index, b.get_device(), out.get_device()),
+            *(alpha == 1.0, index, b.get_device(), out.get_device(), out_dtype),
             *(x if x is None else _facts(x) for x in (c, bias, scale_a, scale_b, ends)),
         )
     except (AttributeError, IndexError, TypeError) as error:
-        raise _unfit(
-            f"A is {_said(a)} and B {_said(b)}",
-            "tensors of torch, A [M, K] and B [N, K]; torch.from_dlpack(x) is the same memory as one",
-        ) from error
+        raise _no_tensors(a, b, out, c, bias, scale_a, scale_b, ends) from error
     launch = _KNOWN.get(key)
     if launch is None:
-        launch = _remembered(key, a, b, out, c, bias, alpha != 1.0, scale_a, scale_b, ends)
+        launch = _remembered(key, a, b, out, out_dtype, c, bias, alpha != 1.0, scale_a, scale_b, ends)
     words: list[Any] = [alpha] if alpha != 1.0 else []
     if scale_a is not None:
         words += [scale_a.data_ptr(), scale_b.data_ptr()]
@@ -65,23 +64,45 @@ def product(
         words.append(bias.data_ptr())
     if ends is not None:
         words += [ends.data_ptr(), out.data_ptr()]
-    of_torch: Any = sys.modules["torch"]
-    if of_torch._C._cuda_getDevice() == index:
-        launch(a, b, out, words, of_torch._C._cuda_getCurrentRawStream(index))
-    else:
-        with of_torch.cuda.device(index):
-            launch(a, b, out, words, of_torch._C._cuda_getCurrentRawStream(index))
+    torch: Any = sys.modules["torch"]
+    launch(a, b, out, words, torch._C._cuda_getCurrentRawStream(index))
+    if given:
+        torch.autograd.graph.increment_version(out)  # a backward pass must not read what was there
     return out
 
 
-def _remembered(key: Any, a: Any, b: Any, out: Any, *more: Any) -> ProductCall:
+def new_result(a: Any, b: Any, kind: Any) -> Any:
+    """Return a tensor for the result, whose lines begin at multiples of 16 bytes."""
+    kind = kind or result_type(a.dtype)
+    n, unit = b.shape[-2], ALIGNED // kind.itemsize
+    made = a.new_empty((*a.shape[:-1], -(-n // unit) * unit), dtype=kind)
+    return made if n % unit == 0 else made[..., :n]
+
+
+def _no_tensors(a: Any, b: Any, *more: Any) -> LayoutError:
+    """Return the error of arguments that are no tensors, or of A and B without two directions."""
+    names = ("A", "B", "out", "c", "bias", "scale_a", "scale_b", "ends")
+    for x, name in zip((a, b, *more), names, strict=True):
+        if x is not None and not hasattr(x, "get_device"):
+            hint = "a tensor of torch; torch.from_dlpack(x) is the same memory as one"
+            return _unfit(f"{name} is a {type(x).__name__}", hint)
+    return _unfit(
+        f"A is {_said(a)} and B {_said(b)}", "A [M, K] and B [N, K], and a type of torch as out_dtype"
+    )
+
+
+def _remembered(key: Any, a: Any, b: Any, out: Any, out_dtype: Any, *more: Any) -> ProductCall:
     """Return the launch for such tensors, which is kept."""
     if not a.is_cuda or {x.device for x in (b, out, *more) if hasattr(x, "device")} != {a.device}:
         raise _unfit("the tensors are not all on one GPU", 'x.to("cuda")')
+    if out_dtype is not None and out_dtype != out.dtype:
+        raise _unfit(f"out_dtype is {out_dtype}, and out is of {out.dtype}", "leave out_dtype out")
+    if 0 in out.shape and a.shape[-1]:
+        return lambda *words: None
     plan, parts = plan_of(a, b, out, *more, multiprocessors=multiprocessors(a.get_device()))
     made = (_in_parts if parts > 1 else _whole)(plan, parts, a, b, out)
     if len(_KNOWN) >= MOST:
-        _KNOWN.clear()
+        _KNOWN.pop(next(iter(_KNOWN)))
     _KNOWN[key] = made
     return made
 
@@ -122,6 +143,13 @@ def _words(plan: HopperPlan) -> list[str]:
     return [*words, *["f32", "at"] * finish.addend, *["at"] * finish.bias, *["at", "at"] * plan.grouped]
 
 
+def check_no_gradient(*given: Any) -> None:
+    """Refuse tensors that need a gradient."""
+    for x in given:
+        if getattr(x, "requires_grad", False):
+            raise _unfit("an input needs a gradient, and none is passed on", "x.detach(), or torch.no_grad()")
+
+
 def result_type(kind: Any) -> Any:
     """Return the type of D where the caller names none."""
     torch = sys.modules["torch"]
@@ -136,6 +164,20 @@ def _facts(x: Any) -> Any:
 
 def _said(x: Any) -> str:
     return str(list(x.shape)) if hasattr(x, "stride") else f"a {type(x).__name__}"
+
+
+def check_shapes(a: Any, b: Any, ends: Any = None) -> None:
+    """Refuse matrices that do not fit together."""
+    grouped, many = ends is not None, list(b.shape[:-2])
+    if (
+        (a.dim(), b.dim()) not in ([(2, 3)] if grouped else [(2, 2), (3, 3)])
+        or a.shape[-1] != b.shape[-1]
+        or (many and not grouped and list(a.shape[:-2]) != many)
+    ):
+        raise _unfit(
+            f"A is {_said(a)} and B {_said(b)}",
+            "A [M, K] and B [N, K], or batches of as many of both; with ends B [groups, N, K]",
+        )
 
 
 def plan_of(
@@ -156,16 +198,8 @@ def plan_of(
     refused  TW704 tensors that do not fit together
     """
     grouped = ends is not None
+    check_shapes(a, b, ends)
     many = list(b.shape[:-2])
-    if (
-        (a.dim(), b.dim()) not in ([(2, 3)] if grouped else [(2, 2), (3, 3)])
-        or a.shape[-1] != b.shape[-1]
-        or (many and not grouped and list(a.shape[:-2]) != many)
-    ):
-        raise _unfit(
-            f"A is {_said(a)} and B {_said(b)}",
-            "A [M, K] and B [N, K], or batches of as many of both; with ends B [groups, N, K]",
-        )
     if grouped and (list(ends.shape) != many or "int32" not in str(ends.dtype) or not ends.is_contiguous()):
         raise _unfit(f"ends is {_said(ends)} of {ends.dtype}", f"it is a contiguous {many} of int32")
     (m, k), n = a.shape[-2:], b.shape[-2]
@@ -175,6 +209,15 @@ def plan_of(
         )
     if 0 in (m, n, k, *many):
         raise _unfit(f"a product of {m} x {n} x {k}", "each extent is 1 or more")
+    line = ALIGNED // out.element_size()
+    if n % 2 and (c is not None or bias is not None or (scale_b is not None and scale_b.numel() > 1)):
+        raise _unfit(
+            f"N is {n}, and columns are read in pairs", "C, a bias and factors of rows take an even N"
+        )
+    if grouped and n % line:
+        raise _unfit(
+            f"N is {n}, and rows of groups are written {line} columns at once", f"a multiple of {line}"
+        )
     types = [_type_of(x.dtype) for x in (a, b)]
     own = many[0] if grouped else 1
     finish = Finish(alpha, _scales(scale_a, scale_b, m, n, own), c is not None, bias is not None)
@@ -188,6 +231,7 @@ def plan_of(
         batches=many[0] if many else 1,
         grouped=grouped,
         multiprocessors=multiprocessors,
+        splits=n % 2 == 0 and not many,
     )
     plan = planned(
         choice.tile,
@@ -275,8 +319,7 @@ def _described(x: Any, own: Staged, name: str, box: tuple[int, int], mode: Mode)
         boxes.append(1)
     pitches = tuple(stride * size for stride in strides)
     if any(pitch % ALIGNED or pitch <= 0 for pitch in pitches):
-        raise _unfit(
-            f"{name} has {list(pitches)} bytes from line to line",
-            "TMA takes multiples of 16: make it a part of a tensor with longer lines",
-        )
+        hint = "TMA takes multiples of 16: make it a part of a tensor with longer lines"
+        again = f"{name.lower()}.contiguous(): each matrix lies apart"
+        raise _unfit(f"{name} has {list(pitches)} bytes from line to line", hint if all(pitches) else again)
     return TmaMatrix(own.dtype, tuple(extents), pitches, tuple(boxes), mode)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tilewise.products.run import product, result_type
+from tilewise.products.run import check_shapes, new_result, product, result_type
 
 torch: Any = sys.modules.get("torch")
 
@@ -42,6 +42,13 @@ def _gemm_into(a: Any, b: Any, out: Any, *words: Any) -> None:
     product(*(a, b, out, *words, None))
 
 
+def _made(a: Any, b: Any, *words: Any) -> Any:
+    """Return a tensor for the result, where torch needs only its extents."""
+    *_, ends, out_dtype = words
+    check_shapes(a, b, ends)
+    return new_result(a, b, out_dtype)
+
+
 def _register() -> None:
     """Register the operators. Compiled code must keep the strides that torch traced."""
     more = "Tensor? c, Tensor? bias, float alpha, float beta, Tensor? scale_a, Tensor? scale_b"
@@ -54,7 +61,7 @@ def _register() -> None:
         schema=f"(Tensor a, Tensor b, {more}, ScalarType out_dtype) -> Tensor",
         tags=exact,
     )
-    new.register_fake(lambda a, b, *words: a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=words[-1]))
+    new.register_fake(_made)
     into = torch.library.custom_op(
         "tilewise::gemm_into",
         _gemm_into,

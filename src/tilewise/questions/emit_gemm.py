@@ -8,8 +8,8 @@
 M, N and K are any that TMA takes: lines of A, B and D are multiples of 16 bytes, and TMA cuts off what is
 beyond the edges. One warpgroup loads, and the others multiply. Blocks of a cluster share what they load.
 Each block takes tiles in turn, and a tile leaves while the next is under way. Above the kernel stand the
-layout of each operand and the schedule. It is CUDA C++ with plain PTX and includes nothing; with --host a
-function that launches it follows.
+layout of each operand and the schedule. The kernel is CUDA C++ with plain PTX and includes nothing. With
+--host a function that launches it follows, which needs CUDA's headers.
 
 --problem takes tile and cluster from times measured on an H200. tilewise.gemm(a, b) runs the same kernels
 on tensors of torch.
@@ -58,10 +58,10 @@ USAGE = "tilewise emit gemm --dtype T [options]"
         "the schedule": {
             "problem": "MxNxK: take tile and cluster that are the fastest for it",
             "tile": "MxN: the tile of D that a block computes (128x256)",
-            "cluster": "CxD: blocks that share what they load, down M and along N (2x1)",
+            "cluster": "RxC: blocks that share what they load, down M and along N (2x1)",
             "stages": "S: tiles of A and B in flight (all that there is room for)",
             "workers": "W: warpgroups that multiply, 64 or 128 rows each (2)",
-            "group": "G: tiles down M before the next along N (8)",
+            "group": "G: tiles of clusters down M before the next along N (8)",
         },
         "the text": {"host": "the host's part as well", "name": "F: the name of the kernel"},
     },
@@ -110,12 +110,12 @@ def emit_gemm(
     if problem is not None:
         refuse_given({"tile": tile, "cluster": cluster, "group": group}, "is chosen where --problem is given")
         m, n, k = sizes_in("--problem", problem, "MxNxK", "--problem 4096x4096x4096")
-        best = chosen(m, n, k, first, second, majors=majors)
+        best = chosen(m, n, k, first, second, majors=majors, grouped=grouped, batches=1 + batched)
         asked = {"shape": best.tile, "cluster": best.cluster, "group": best.group}
-        splits = splits or (best.parts > 1 and not (batched or grouped))
+        splits = splits or best.parts > 1
     for option, given, form, such in (
         ("shape", tile, "MxN", "--tile 128x256"),
-        ("cluster", cluster, "CxD", "--cluster 2x1"),
+        ("cluster", cluster, "RxC", "--cluster 2x1"),
     ):
         if given is not None:
             asked[option] = sizes_in(such.partition(" ")[0], given, form, such)

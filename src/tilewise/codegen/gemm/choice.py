@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tilewise.codegen.gemm.plan import SPAN
 from tilewise.codegen.parts.copies import BYTE
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
 
 
 class TileChoice(NamedTuple):
@@ -22,9 +23,10 @@ class TileChoice(NamedTuple):
 
 
 MULTIPROCESSORS = 132
+MOST = 2**31 - 2**10
+"""An extent that kernels do not count up to."""
 RATE = {
     (128, 256): 1.0,
-    (256, 128): 0.99,
     (128, 192): 0.95,
     (128, 128): 0.88,
     (128, 64): 0.62,
@@ -55,6 +57,7 @@ def chosen(
     majors: tuple[str | None, str | None] = (None, None),
     batches: int = 1,
     grouped: bool = False,
+    splits: bool = True,
     multiprocessors: int = MULTIPROCESSORS,
 ) -> TileChoice:
     """Return the choice with the least expected time for D [m, n], or for many of them.
@@ -66,6 +69,10 @@ def chosen(
     >>> chosen(2048, 2048, 2048, "bf16")
     TileChoice(tile=(128, 256), cluster=(1, 1), group=16, parts=1)
     """
+    if not all(1 <= extent < MOST for extent in (m, n, k)):
+        raise LayoutError(
+            "TW401", f"a product of {m} x {n} x {k}", hint=f"each extent is 1 or more, below {MOST}"
+        )
     types = DType.of(dtype_a), DType.of(dtype_b if dtype_b is not None else dtype_a)
     line = [SPAN * BYTE // own.bits for own in types]
     steps = ceil(k / line[0])
@@ -78,7 +85,7 @@ def chosen(
         added = LAUNCHED + MOVED * m * n * 4 * (2 * parts + 1) if parts > 1 else 0
         return (turns * ceil(steps / parts) + START) * tile[0] * tile[1] / RATE[tile] + added
 
-    most = 1 if grouped or batches > 1 else max(1, steps // LEAST_STEPS)
+    most = max(1, steps // LEAST_STEPS) if splits and not grouped and batches == 1 else 1
     tile, parts = min(product(RATE, (one for one in PARTS if one <= most)), key=cost)
     if parts > 1:
         return TileChoice(tile, (1, 1), 16, parts)
@@ -88,7 +95,7 @@ def chosen(
     shares_b, shares_a = (
         extent % (2 * unit) == 0 for extent, unit in zip(tile[::-1], units[::-1], strict=True)
     )
-    if (grouped or tile[0] > tile[1]) and shares_a and (along % 2 == 0 or along > FEW):
+    if grouped and shares_a and (along % 2 == 0 or along > FEW):
         return TileChoice(tile, (1, 2), 4)
     if shares_b and not grouped and (down % 2 == 0 or down > FEW):
         return TileChoice(tile, (2, 1))

@@ -67,19 +67,17 @@ def parameters(plan: HopperPlan) -> Iterator[str]:
     if finish.scales != "none":
         yield "const float *__restrict__ scale_a, const float *__restrict__ scale_b"
     if finish.addend:
-        yield f"float beta, const {kind} *__restrict__ C"
+        yield f"float beta, const {kind} *C"
     if finish.bias:
         yield f"const {kind} *__restrict__ bias"
 
 
 def finished(plan: HopperPlan) -> str:
     """Return the function from the number of a pair of sums to a pair of D."""
-    finish = plan.finish
-    places = finish.scales == "row" or finish.addend or finish.bias
     index = call(plan.d_index, warp="warp", lane="lane", reg="pair")
     _, packed, result = _pair(plan)
     slots = {
-        "place": filled(PLACE, {"index": index}) if places else "",
+        "place": filled(PLACE, {"index": index}) if plan.finish.by_column else "",
         "accumulator": _sum_type(plan),
         "steps": "\n".join(_steps(plan)),
         "result": "\n".join([*packed, f"return {result};"]),

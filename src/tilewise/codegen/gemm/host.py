@@ -46,19 +46,24 @@ cudaError_t launch_$name(
             $name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.first.shared_bytes});
     if (failed != cudaSuccess)
         return failed;
-    $clusters
     cudaLaunchAttribute asked[2];
     asked[0].id = cudaLaunchAttributeClusterDimension;
     asked[0].val.clusterDim = {${plan.blocks}, 1, 1};
     asked[1].id = cudaLaunchAttributeProgrammaticStreamSerialization; // its begin runs beside another's end
     asked[1].val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(clusters * ${plan.blocks});
+    config.gridDim = dim3(processors / ${plan.blocks} * ${plan.blocks});
     config.blockDim = dim3(${plan.threads});
     config.dynamicSmemBytes = ${plan.first.shared_bytes};
     config.stream = stream;
     config.attrs = asked;
     config.numAttrs = 2;
+    int clusters; // as many as run at once, or as there are tiles
+    failed = cudaOccupancyMaxActiveClusters(&clusters, $name, &config);
+    if (failed != cudaSuccess)
+        return failed;
+    $clusters
+    config.gridDim = dim3(clusters * ${plan.blocks});
     $launched
 }"""
 
@@ -78,7 +83,8 @@ return cudaGetLastError();"""
 CLUSTERS = """\
 const int down = (M + $cluster_m_less) / $cluster_m, along = (N + $cluster_n_less) / $cluster_n;
 const int tiles = down * along$times_batches;
-const int clusters = tiles < processors / ${plan.blocks} ? tiles : processors / ${plan.blocks};"""
+if (tiles < clusters)
+    clusters = tiles;"""
 
 MAP = """\
 if (!describe(&map_$letter, $name, $type, $fast, $slow, $many, $bytes, $box_fast, $box_slow,
@@ -94,7 +100,7 @@ def host_source(plan: HopperPlan) -> str:
     True
     """
     down, along = plan.cluster
-    extra = [word.replace(" __restrict__", "") for word in parameters(plan)]
+    extra = [word.replace("__restrict__ ", "") for word in parameters(plan)]
     ends: dict[str, object] = {
         "plan": plan,
         "cluster_m": plan.m * down,
@@ -124,12 +130,10 @@ def host_source(plan: HopperPlan) -> str:
         "parameters": "\n".join(f"{line}," for line in [*extra, *more]),
         "sizes": ", ".join(sizes),
         "maps": "\n".join(_map(plan, own) for own in (*plan.operands, plan.first.d)),
-        "clusters": filled(
-            "const int clusters = processors / ${plan.blocks};" if plan.grouped else CLUSTERS, ends
-        ),
+        "clusters": "" if plan.grouped else filled(CLUSTERS, ends),
         "launched": filled(LAUNCHED_TWICE if plan.splits else LAUNCHED, launched),
     }
-    check_free(plan.name, filled(PROGRAM, slots | {"name": ""}))
+    check_free(plan.name, filled(PROGRAM, slots | {"name": "", "launched": ""}))
     return filled(PROGRAM, slots | {"kernel": kernel_source(plan)})
 
 

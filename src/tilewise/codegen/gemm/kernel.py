@@ -163,6 +163,9 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
                 before = ring.stage;
             }
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            #pragma unroll
+            for (unsigned r = 0; r < $sums; ++r) // nothing reads a sum before it is there
+                asm volatile("" : $touched :: "memory");
             release(before);
 
             // D: from registers to boxes of $box_shape in shared memory, and from there by TMA.
@@ -195,13 +198,14 @@ GROUPS = """\
 // The tiles of all groups in turn. Those rows of A and D that end at ends[group] are of a group.
 struct Groups {
     const int *ends;
-    int count, along, group = 0, begin = 0, before = 0;
+    int count, rows, along, group = 0, begin = 0, before = 0;
 
     // The tile of number t, which only grows; false past the last tile.
     __device__ __forceinline__ bool find(int t, Tile &tile)
     {
         for (; group < count; ++group) {
-            const int end = ends[group], down = (end - begin + $cluster_m_less) / $cluster_m;
+            const int end = max(begin, min(ends[group], rows));
+            const int down = (end - begin + $cluster_m_less) / $cluster_m;
             if (t < before + down * along) {
                 tile = tile_of(t - before, down, along);
                 tile.row += begin;
@@ -332,6 +336,7 @@ def _kernel(plan: HopperPlan) -> str:
     one = plan.blocks == 1
     across, rows = plan.n // plan.d.k, plan.m // plan.workers
     columns = list(range(2 + plan.turns))
+    letter = "f" if plan.accumulator.name == "f32" else "r"
     size = plan.out.bits // BYTE
     ends: dict[str, object] = {
         "plan": plan,
@@ -354,7 +359,7 @@ def _kernel(plan: HopperPlan) -> str:
         **ends,
         "groups": filled(GROUPS, ends) if grouped else "",
         "counts": filled(COUNTS_OF_GROUPS if grouped else COUNTS, ends),
-        "cursor": "Tile tile;\nGroups all = {ends, groups, along};" if grouped else "",
+        "cursor": "Tile tile;\nGroups all = {ends, groups, M, along};" if grouped else "",
         "more": "all.find(t, tile)" if grouped else "t < tiles",
         "tile": "" if grouped else "const Tile tile = tile_of(t, down, along);",
         "rows_apart": filled(ROWS_APART, ends) if grouped else "",
@@ -402,6 +407,8 @@ def _kernel(plan: HopperPlan) -> str:
         "chain": "\n".join(_chain(plan)),
         "here": "base" if one else "here",
         "release": _release(plan),
+        "sums": plan.registers,
+        "touched": ", ".join(f'"+{letter}"(d[{part}][r])' for part in range(plan.parts)),
         "box_shape": f"64 x {plan.d.k}",
         "boxes": plan.parts * across,
         "buffers": BUFFERS,
@@ -440,7 +447,8 @@ def schedule(plan: HopperPlan) -> Iterator[str]:
     each = f", in clusters of {plan.blocks}" if plan.blocks > 1 else ""
     yield f"Launch a block for each multiprocessor of sm_90a{each}, or for each tile if those are fewer,"
     yield f"with {plan.threads} threads and {plan.shared_bytes} bytes of dynamic shared memory."
-    yield "M, N and K are any that the tensor maps take."
+    even = "; N is even" if plan.finish.by_column else ""
+    yield f"M, N and K are any that the tensor maps take{even}."
 
 
 def _begin(plan: HopperPlan, own: DescribedOperand) -> str:

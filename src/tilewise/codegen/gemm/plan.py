@@ -15,6 +15,7 @@ from tilewise.codegen.parts.plan import (
     check_multiple,
     check_partner,
     check_shared,
+    check_stages,
     check_word,
     refused,
     sum_type,
@@ -37,8 +38,14 @@ BUFFERS = 2
 """Boxes of D of a warpgroup in shared memory: one is filled when the one before it goes out."""
 BARRIER = 8
 """Bytes of an mbarrier."""
-LOADER_REGISTERS, WORKER_REGISTERS = 40, 232
-"""Registers of a thread that loads, and of one that multiplies, beside one and two warpgroups."""
+LOADER_REGISTERS, WORKER_REGISTERS = 32, 240
+"""Registers of a thread that loads, and of one that multiplies: with two such warpgroups they are all."""
+SUMS = 192
+"""Sums that a thread holds, at most."""
+GROUPS = 1 << 15
+"""Tiles of a group, at most."""
+PAIRED = 16
+"""Columns that D's way out takes at once where its elements have 16 bits or fewer."""
 MOST_CLUSTERED = 8
 """Blocks of a cluster that every GPU of the architecture takes."""
 SCALES = ("none", "tensor", "row")
@@ -58,6 +65,11 @@ class Finish:
     """True if beta C is added."""
     bias: bool = False
     """True if a number is added to each column."""
+
+    @property
+    def by_column(self) -> bool:
+        """Return True if columns are read in pairs: of C, a bias, or factors of rows of B."""
+        return self.scales == "row" or self.addend or self.bias
 
     @property
     def formula(self) -> str:
@@ -218,10 +230,10 @@ def planned(
     if first.dtype.bits < BYTE:
         raise refused("a product of single bits is no kernel here", "tilewise emit wgmma has its instruction")
     workers = as_int(workers if workers is not None else 2 if m % (2 * M) == 0 else 1, "warpgroups")
-    if workers < 1 or m % (workers * M) or m // workers > 2 * M:
+    if workers not in (1, 2) or m // M not in (workers, 2 * workers):
         raise refused(
             f"{workers} warpgroups do not share {m} rows",
-            "each takes 64 or 128 of them",
+            "one or two of them take 64 or 128 rows each",
             m=m,
             workers=workers,
         )
@@ -246,16 +258,23 @@ def planned(
         splits,
     )
     _check_finish(plan)
-    if plan.registers * plan.parts > WORKER_REGISTERS - 40:
+    if plan.registers * plan.parts > SUMS:
         raise refused(
-            f"a thread holds {plan.registers * plan.parts} sums, and has {WORKER_REGISTERS} registers",
+            f"a thread holds {plan.registers * plan.parts} sums, and has registers for {SUMS}",
             "take fewer rows or a smaller N",
         )
+    if plan.first.out.bits <= PAIRED and n % PAIRED:
+        raise refused(
+            f"a tile of {n} columns has no way out as {plan.out}", f"take a multiple of {PAIRED}", n=n
+        )
+    if not 1 <= plan.group <= GROUPS:
+        raise LayoutError("TW401", f"a group of {plan.group} tiles", hint=f"1 to {GROUPS}")
     check_shared(plan.first, Architecture.of("sm_90a"))
     if stages is None:
         room = shared_bytes(Architecture.of("sm_90a")) - plan.first.shared_bytes
         stages = 1 + min(7, room // (plan.stage_bytes + 2 * BARRIER))
     plan = replace(plan, stages=as_int(stages, "the number of stages"))
+    check_stages(plan.stages, "tma", "")
     if plan.stages < 2:
         raise refused("one stage is read while the next comes", "two or more", stages=plan.stages)
     check_shared(plan.first, Architecture.of("sm_90a"))
@@ -280,8 +299,8 @@ def _checked_cluster(cluster: Sequence[int], a: DescribedOperand, b: DescribedOp
             f"a cluster of {down} x {along} blocks", f"up to {MOST_CLUSTERED} blocks", cluster=[down, along]
         )
     for own, parts in ((a, along), (b, down)):
-        least = SPAN * BYTE // own.dtype.bits if own.major == "mn" else 8
-        if own.rows % (parts * least):
+        least = own.mode.elements(own.dtype) if own.major == "mn" else 8
+        if parts > 1 and own.rows % (parts * least):
             raise refused(
                 f"{parts} blocks do not share the {own.rows} rows of {own.name}",
                 f"each loads {least} or a multiple: take a smaller cluster",
