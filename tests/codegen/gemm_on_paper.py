@@ -175,10 +175,19 @@ class Paper:
         words = self.plan.instruction.partition("aligned.")[2]
         majors = {f"{own.letter}_major": own.major for own in self.plan.operands}
         this = Wgmma.of(words, **majors)
-        for part, a, b, adds in re.findall(r"multiply\(d\[(\d)\], ([^,]*), ([^,]*), ([^)]*)\);", text):
-            before = parts[int(part)] if value(adds, names) else None
+        chain = re.findall(r"multiply\((d|stage_sums)\[(\d)\], ([^,]*), ([^,]*), ([^)]*)\);", text)
+        held = list(parts)
+        for _, part, a, b, adds in chain:
+            before = held[int(part)] if value(adds, names) else None
             given = value(a, names), value(b, names)
-            parts[int(part)] = multiply(this, *given, block.memory, before)
+            held[int(part)] = multiply(this, *given, block.memory, before)
+        if chain[0][0] == "stage_sums" and step:
+            layout, kind = self.plan.fragment, self.plan.accumulator
+            for at, (old, new) in enumerate(zip(parts, held, strict=True)):
+                held[at] = Registers.holding(
+                    old.numbers(layout, kind) + new.numbers(layout, kind), layout, kind
+                )
+        parts[:] = held
 
     def _out(self, block: Block, worker: int, sums: list[Registers]) -> None:
         """Put boxes of D into shared memory by the text's addresses, and store them."""

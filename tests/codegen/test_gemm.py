@@ -35,6 +35,7 @@ CASES: dict[str, dict[str, Any]] = {
     "out in 8 bits": {"shape": (128, 128), "dtype_a": "e4m3", "out": "e4m3", "cluster": (1, 1)},
     "tf32": {"shape": (64, 96), "dtype_a": "tf32", "cluster": (1, 1)},
     "s8": {"shape": (128, 64), "dtype_a": "s8", "dtype_b": "u8"},
+    "promoted": {"shape": (128, 128), "dtype_a": "e4m3", "out": "bf16", "promotes": True},
     "narrow boxes": {"shape": (64, 80), "dtype_a": "bf16", "out": "bf16", "cluster": (1, 1)},
 }
 
@@ -407,6 +408,7 @@ def test_what_is_not_understood() -> None:
         ({"group": 1 << 20}, "a group of 1048576 tiles"),
         ({"stages": 0}, "0 stages hold no tile"),
         ({"batched": True, "grouped": True}, "exclude one another"),
+        ({"promotes": True}, "the core sums bf16 in f32"),
     ):
         with pytest.raises(LayoutError, match=words) as error:
             planned((128, 64), "bf16", **asked)

@@ -39,6 +39,8 @@ MOST = {OUTS[3]: 448.0, OUTS[4]: 57344.0}
 """The largest number of a type, to which results are cut off."""
 LOST, LOST_OF_8 = 2.0**-22, 2.0**-13
 """The part of a running sum that the core loses at most with each instruction; the second of 8-bit floats."""
+PROMOTED = 6
+"""Instructions of a stage, and some for what is done to the sums."""
 SUMMED = 32
 """Bytes along K of an instruction."""
 ROUNDED = {
@@ -82,6 +84,7 @@ class Problem:
         asked = self.asked
         more = [asked.get("c"), asked.get("bias"), "alpha" in asked]
         more += [asked.get(name) for name in ("scale_a", "scale_b", "ends")]
+        more.append("promote" in asked)
         return plan_of(self.a, self.b, self.out, *more)[0]
 
 
@@ -137,6 +140,8 @@ def drawn(seed: int, device: str = "cuda") -> Problem:
             asked |= {"c": numbers(*batches, m, n), "beta": rng.choice([1.0, 0.5])}
         if n_even and rng.random() < 0.3:
             asked["bias"] = numbers(*groups, n)
+    if TYPES[name] in EIGHT and rng.random() < 0.4:
+        asked["promote"] = True
     if groups:
         ends = sorted(rng.randint(0, m) for _ in range(groups[0]))
         asked["ends"] = torch.tensor(ends, dtype=torch.int32, device=device)
@@ -191,6 +196,8 @@ def fault(problem: Problem) -> str:
     tilewise.gemm(a, problem.b, out, **given)
     steps = -(-a.shape[-1] * a.element_size() // SUMMED) + 6
     lost = steps * (LOST_OF_8 if a.element_size() == 1 else LOST)
+    if "promote" in problem.asked:
+        lost = PROMOTED * LOST_OF_8 + steps * LOST
     last = 0
     for rows, part in parts(problem):
         got, (want, size) = out[rows].double(), exact(part)

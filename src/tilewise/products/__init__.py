@@ -25,6 +25,7 @@ def gemm(
     scale_a: Any = None,
     scale_b: Any = None,
     ends: Any = None,
+    promote: bool = False,
     out_dtype: Any = None,
 ) -> Any:
     """Return alpha scale_a scale_b A B^T + beta C + bias, of tensors of torch on a Hopper GPU.
@@ -38,6 +39,8 @@ def gemm(
     floats it is bfloat16. `out` is written if it is given; it may be `c`. No gradient is passed on: inputs
     that need one are refused.
 
+    Of 8-bit floats the core sums about 14 bits. `promote` adds up the sums of each 128 of K in f32.
+
     With `ends`, s32 on the GPU, rows of A are in groups: those up to ends[0], to ends[1] and so on. B has a
     matrix for each group, and so have `scale_b` and `bias`. Rows behind the last end are not written.
 
@@ -49,5 +52,5 @@ def gemm(
     if torch is not None and torch.compiler.is_compiling():
         from tilewise.products.traced import traced
 
-        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, out_dtype)
-    return product(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, out_dtype)
+        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, promote, out_dtype)
+    return product(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, promote, out_dtype)

@@ -36,6 +36,7 @@ def product(
     scale_a: Any,
     scale_b: Any,
     ends: Any,
+    promote: bool,
     out_dtype: Any,
 ) -> Any:
     """Return the product of tensors; `tilewise.gemm` says more of its arguments."""
@@ -47,14 +48,16 @@ def product(
         index = a.get_device()
         key = (
             *(a.shape, a.stride(), a.dtype, b.shape, b.stride(), b.dtype, out.shape, out.stride(), out.dtype),
-            *(alpha == 1.0, index, b.get_device(), out.get_device(), out_dtype),
+            *(alpha == 1.0, index, b.get_device(), out.get_device(), out_dtype, promote),
             *(x if x is None else _facts(x) for x in (c, bias, scale_a, scale_b, ends)),
         )
     except (AttributeError, IndexError, TypeError) as error:
         raise _no_tensors(a, b, out, c, bias, scale_a, scale_b, ends) from error
     launch = _KNOWN.get(key)
     if launch is None:
-        launch = _remembered(key, a, b, out, out_dtype, c, bias, alpha != 1.0, scale_a, scale_b, ends)
+        launch = _remembered(
+            key, a, b, out, out_dtype, c, bias, alpha != 1.0, scale_a, scale_b, ends, promote
+        )
     words: list[Any] = [alpha] if alpha != 1.0 else []
     if scale_a is not None:
         words += [scale_a.data_ptr(), scale_b.data_ptr()]
@@ -190,6 +193,7 @@ def plan_of(
     scale_a: Any = None,
     scale_b: Any = None,
     ends: Any = None,
+    promote: bool = False,
     *,
     multiprocessors: int = MULTIPROCESSORS,
 ) -> tuple[HopperPlan, int]:
@@ -232,6 +236,7 @@ def plan_of(
         grouped=grouped,
         multiprocessors=multiprocessors,
         splits=n % 2 == 0 and not many,
+        promotes=promote,
     )
     plan = planned(
         choice.tile,
@@ -243,6 +248,7 @@ def plan_of(
         finish=finish,
         batched=bool(many) and not grouped,
         grouped=grouped,
+        promotes=promote,
         splits=choice.parts > 1,
     )
     wanted = addend_type(plan)

@@ -24,10 +24,11 @@ def traced(
     scale_a: Any,
     scale_b: Any,
     ends: Any,
+    promote: bool,
     out_dtype: Any,
 ) -> Any:
     """Return the product of traced tensors."""
-    more = (c, bias, alpha, beta, scale_a, scale_b, ends)
+    more = (c, bias, alpha, beta, scale_a, scale_b, ends, promote)
     if out is not None:
         torch.ops.tilewise.gemm_into(a, b, out, *more)
         return out
@@ -44,7 +45,7 @@ def _gemm_into(a: Any, b: Any, out: Any, *words: Any) -> None:
 
 def _made(a: Any, b: Any, *words: Any) -> Any:
     """Return a tensor for the result, where torch needs only its extents."""
-    *_, ends, out_dtype = words
+    *_, ends, _, out_dtype = words
     check_shapes(a, b, ends)
     return new_result(a, b, out_dtype)
 
@@ -52,7 +53,7 @@ def _made(a: Any, b: Any, *words: Any) -> Any:
 def _register() -> None:
     """Register the operators. Compiled code must keep the strides that torch traced."""
     more = "Tensor? c, Tensor? bias, float alpha, float beta, Tensor? scale_a, Tensor? scale_b"
-    more += ", Tensor? ends"
+    more += ", Tensor? ends, bool promote"
     exact = (torch.Tag.needs_exact_strides,)
     new = torch.library.custom_op(
         "tilewise::gemm",

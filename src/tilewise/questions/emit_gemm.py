@@ -47,6 +47,7 @@ USAGE = "tilewise emit gemm --dtype T [options]"
             "scales": "S: it is multiplied by numbers of A and of B: tensor or row",
             "c": "beta C is added",
             "bias": "a number is added to each column",
+            "promote": "sums of each 128 of K are added up in f32: of e4m3 and e5m2",
         },
         "operands": {
             "major_a": "M: how A lies in global memory: k, contiguous along K, or mn (k)",
@@ -57,7 +58,7 @@ USAGE = "tilewise emit gemm --dtype T [options]"
         },
         "the schedule": {
             "problem": "MxNxK: take tile and cluster that are the fastest for it",
-            "tile": "MxN: the tile of D that a block computes (128x256)",
+            "tile": "MxN: the tile of D that a block computes (128x256, or 128x128 to promote)",
             "cluster": "RxC: blocks that share what they load, down M and along N (2x1)",
             "stages": "S: tiles of A and B in flight (all that there is room for)",
             "workers": "W: warpgroups that multiply, 64 or 128 rows each (2)",
@@ -76,6 +77,7 @@ def emit_gemm(
     scales: str | None = None,
     c: bool = False,
     bias: bool = False,
+    promote: bool = False,
     major_a: str | None = None,
     major_b: str | None = None,
     batched: bool = False,
@@ -106,11 +108,13 @@ def emit_gemm(
         )
     texts = Texts()
     majors = major_a, major_b
-    asked: dict[str, Any] = {"shape": (128, 256), "cluster": (2, 1), "group": 8}
+    asked: dict[str, Any] = {"shape": (128, 128) if promote else (128, 256), "cluster": (2, 1), "group": 8}
     if problem is not None:
         refuse_given({"tile": tile, "cluster": cluster, "group": group}, "is chosen where --problem is given")
         m, n, k = sizes_in("--problem", problem, "MxNxK", "--problem 4096x4096x4096")
-        best = chosen(m, n, k, first, second, majors=majors, grouped=grouped, batches=1 + batched)
+        best = chosen(
+            m, n, k, first, second, majors=majors, grouped=grouped, batches=1 + batched, promotes=promote
+        )
         asked = {"shape": best.tile, "cluster": best.cluster, "group": best.group}
         splits = splits or best.parts > 1
     for option, given, form, such in (
@@ -132,6 +136,7 @@ def emit_gemm(
             batched=batched,
             grouped=grouped,
             splits=splits,
+            promotes=promote,
             name=name,
             **asked,
         )

@@ -58,6 +58,7 @@ def chosen(
     batches: int = 1,
     grouped: bool = False,
     splits: bool = True,
+    promotes: bool = False,
     multiprocessors: int = MULTIPROCESSORS,
 ) -> TileChoice:
     """Return the choice with the least expected time for D [m, n], or for many of them.
@@ -86,7 +87,8 @@ def chosen(
         return (turns * ceil(steps / parts) + START) * tile[0] * tile[1] / RATE[tile] + added
 
     most = max(1, steps // LEAST_STEPS) if splits and not grouped and batches == 1 else 1
-    tile, parts = min(product(RATE, (one for one in PARTS if one <= most)), key=cost)
+    tiles = [tile for tile in RATE if tile[1] < max(RATE)[1] or not promotes]
+    tile, parts = min(product(tiles, (one for one in PARTS if one <= most)), key=cost)
     if parts > 1:
         return TileChoice(tile, (1, 1), 16, parts)
     down, along = ceil(m / tile[0]), ceil(n / tile[1])

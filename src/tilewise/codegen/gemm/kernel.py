@@ -148,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
         unsigned sent = 0; // boxes of D so far
         $accumulator d$registers;
         for (int t = $first; $more; t += $stride) {
-            unsigned before = 0;
+            $before
             for (int k = 0; k < steps; ++k, ring.next()) {
                 wait(full + 8 * ring.stage, ring.parity); // it is there
                 // Each step multiplies ${plan.a.input.k} of K. What a descriptor moves by counts 16 bytes.
@@ -157,16 +157,9 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
                 asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as they were written
                 $chain
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-                asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); // the chain before has ended
-                if (k > 0)
-                    release(before);
-                before = ring.stage;
+                $ended
             }
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-            #pragma unroll
-            for (unsigned r = 0; r < $sums; ++r) // nothing reads a sum before it is there
-                asm volatile("" : $touched :: "memory");
-            release(before);
+            $last_ended
 
             // D: from registers to boxes of $box_shape in shared memory, and from there by TMA.
             $tile
@@ -193,6 +186,31 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
     }
     $part
 }"""
+
+ENDED = """\
+asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); // the chain before has ended
+if (k > 0)
+    release(before);
+before = ring.stage;"""
+
+LAST_ENDED = """\
+asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+$touched
+release(before);"""
+
+PROMOTED = """\
+asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+$touched
+release(ring.stage);
+#pragma unroll
+for (unsigned r = 0; r < $sums; ++r) { // in f32, where the core keeps fewer bits
+    $added
+}"""
+
+TOUCHED = """\
+#pragma unroll
+for (unsigned r = 0; r < $sums; ++r) // nothing reads a sum before it is there
+    asm volatile("" : $registers :: "memory");"""
 
 GROUPS = """\
 // The tiles of all groups in turn. Those rows of A and D that end at ends[group] are of a group.
@@ -336,7 +354,6 @@ def _kernel(plan: HopperPlan) -> str:
     one = plan.blocks == 1
     across, rows = plan.n // plan.d.k, plan.m // plan.workers
     columns = list(range(2 + plan.turns))
-    letter = "f" if plan.accumulator.name == "f32" else "r"
     size = plan.out.bits // BYTE
     ends: dict[str, object] = {
         "plan": plan,
@@ -402,13 +419,13 @@ def _kernel(plan: HopperPlan) -> str:
         "worker_registers": WORKER_REGISTERS,
         "rows_each": rows,
         "accumulator": "float" if plan.accumulator.name == "f32" else "int",
-        "registers": f"[{plan.parts}][{plan.registers}]",
+        "registers": f"[{plan.parts}][{plan.registers}]"
+        + f", stage_sums[{plan.parts}][{plan.registers}]" * plan.promotes,
         "descriptors": "\n".join(_descriptor(plan, own) for own in plan.operands),
         "chain": "\n".join(_chain(plan)),
         "here": "base" if one else "here",
         "release": _release(plan),
-        "sums": plan.registers,
-        "touched": ", ".join(f'"+{letter}"(d[{part}][r])' for part in range(plan.parts)),
+        **_chain_ends(plan),
         "box_shape": f"64 x {plan.d.k}",
         "boxes": plan.parts * across,
         "buffers": BUFFERS,
@@ -560,11 +577,27 @@ def _descriptor(plan: HopperPlan, own: DescribedOperand) -> str:
 
 
 def _chain(plan: HopperPlan) -> Iterator[str]:
+    """Yield the products of a stage. The first one begins anew: of a tile, or of each stage."""
+    sums, begins = ("stage_sums", "0") if plan.promotes else ("d", "k > 0")
     for step, (of_a, of_b) in enumerate(zip(plan.a.along_k, plan.b.along_k, strict=True)):
         for part in range(plan.parts):
-            adds = "1" if step else "k > 0"
             a = plus("a", of_a + plan.a.along_rows[part])
-            yield f"multiply(d[{part}], {a}, {plus('b', of_b)}, {adds});"
+            yield f"multiply({sums}[{part}], {a}, {plus('b', of_b)}, {'1' if step else begins});"
+
+
+def _chain_ends(plan: HopperPlan) -> dict[str, object]:
+    """Return the lines after a chain, and after the last one of a tile."""
+    letter, parts = "f" if plan.accumulator.name == "f32" else "r", range(plan.parts)
+    sums = "stage_sums" if plan.promotes else "d"
+    own: dict[str, object] = {
+        "sums": plan.registers,
+        "registers": ", ".join(f'"+{letter}"({sums}[{part}][r])' for part in parts),
+        "added": "\n".join(f"d[{at}][r] = stage_sums[{at}][r] + (k > 0 ? d[{at}][r] : 0);" for at in parts),
+    }
+    own["touched"] = filled(TOUCHED, own)
+    if plan.promotes:
+        return {"before": "", "ended": filled(PROMOTED, own), "last_ended": ""}
+    return {"before": "unsigned before = 0;", "ended": ENDED, "last_ended": filled(LAST_ENDED, own)}
 
 
 # -- D -----------------------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ PAIRED = 16
 MOST_CLUSTERED = 8
 """Blocks of a cluster that every GPU of the architecture takes."""
 SCALES = ("none", "tensor", "row")
+NARROW = ("e4m3", "e5m2")
+"""Types of A and B of whose sums the core keeps about 14 bits."""
 FLOATS = ("f32", "f16", "bf16", "e4m3", "e5m2")
 """Types of D after a sum in f32."""
 
@@ -100,6 +102,8 @@ class HopperPlan(WgmmaPlan):
     grouped: bool = False
     """True if B is many matrices, one for each group of rows of A and D."""
 
+    promotes: bool = False
+    """True if the sums of each stage are added up in f32, of types of which the core keeps fewer bits."""
     splits: bool = False
     """True if each block has a part of K; a second kernel adds up the sums of all parts, in their order."""
 
@@ -208,6 +212,7 @@ def planned(
     finish: Finish = Finish(),
     batched: bool = False,
     grouped: bool = False,
+    promotes: bool = False,
     splits: bool = False,
     name: str = "",
 ) -> HopperPlan:
@@ -255,12 +260,14 @@ def planned(
         finish,
         batched,
         grouped,
+        promotes,
         splits,
     )
     _check_finish(plan)
-    if plan.registers * plan.parts > SUMS:
+    held = plan.registers * plan.parts * (2 if promotes else 1)
+    if held > SUMS:
         raise refused(
-            f"a thread holds {plan.registers * plan.parts} sums, and has registers for {SUMS}",
+            f"a thread holds {held} sums, and has registers for {SUMS}",
             "take fewer rows or a smaller N",
         )
     if plan.first.out.bits <= PAIRED and n % PAIRED:
@@ -311,6 +318,9 @@ def _checked_cluster(cluster: Sequence[int], a: DescribedOperand, b: DescribedOp
 
 
 def _check_finish(plan: HopperPlan) -> None:
+    if plan.promotes and plan.a.dtype.name not in NARROW:
+        hint = f"{' and '.join(NARROW)} have sums of fewer bits"
+        raise LayoutError("TW401", f"the core sums {plan.a.dtype} in {plan.accumulator}", hint=hint)
     if plan.batched + plan.grouped + plan.splits > 1:
         raise LayoutError(
             "TW401", "batches, groups and parts of K exclude one another", hint="take one of them"
