@@ -27,6 +27,7 @@ extensions = [
     "consoles",
     "pictures",
     "phases",
+    "pipeline",
 ]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
