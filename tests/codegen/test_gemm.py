@@ -50,8 +50,9 @@ def drawn(rng: Any, dtype: str, shape: tuple[int, int]) -> Any:
     return rng.integers(low, 3, shape)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("edge", [False, True])
+@pytest.mark.parametrize(
+    ("name", "edge"), [*((name, True) for name in CASES), ("bf16", False), ("four blocks", False)]
+)
 def test_a_cluster_computes_its_tile_on_simulated_engines(name: str, edge: bool) -> None:
     """Loads, descriptors, chains, boxes of D and stores are those of the text; edges are cut off."""
     plan = plan_of(name, stages=2)
@@ -72,8 +73,8 @@ def test_a_cluster_computes_its_tile_on_simulated_engines(name: str, edge: bool)
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("name", ["bf16", "along N", "out in 8 bits", "128 rows each", "tf32"])
-@pytest.mark.parametrize("rows", [40, 70, 128])
+@pytest.mark.parametrize("name", ["along N", "out in 8 bits", "128 rows each", "tf32"])
+@pytest.mark.parametrize("rows", [40, 128])
 def test_a_group_writes_its_own_rows_alone(name: str, rows: int) -> None:
     """The second of three groups, whose rows begin and end within tiles."""
     plan = plan_of(name, stages=2, grouped=True)
@@ -98,7 +99,7 @@ def test_a_group_writes_its_own_rows_alone(name: str, rows: int) -> None:
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("name", ["bf16", "both MN-major", "e4m3", "s8"])
+@pytest.mark.parametrize("name", ["both MN-major", "e4m3"])
 def test_parts_of_k_add_up(name: str) -> None:
     """Each part has its own sums; the last one ends beyond K."""
     plan = plan_of(name, stages=2, splits=True)
