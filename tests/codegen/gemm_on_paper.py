@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -29,10 +31,16 @@ ELEMENTS = {"e4m3": "u8", "e5m2": "u8", "s8": "u8", "tf32": "f32"}
 """Types of tensor maps that stand for others."""
 
 
+@lru_cache
+def compiled(text: str) -> CodeType:
+    """Return an expression of C++ on whole numbers, in Python."""
+    text = re.sub(r"\(int\)|\(size_t\)|(?<=\d)u\b", "", text).replace("/", "//")
+    return compile(text.replace("&&", "and").replace("||", "or").strip(), "kernel", "eval")
+
+
 def value(text: str, names: dict[str, Any]) -> int:
     """Return the value of an expression of C++ on whole numbers."""
-    text = re.sub(r"\(int\)|\(size_t\)|(?<=\d)u\b", "", text).replace("/", "//")
-    return int(eval(text.replace("&&", "and").replace("||", "or"), {"min": min, "max": max}, names))
+    return int(eval(compiled(text), {"min": min, "max": max}, names))
 
 
 def constants(text: str, names: dict[str, Any]) -> None:
