@@ -17,7 +17,7 @@ LATENCY = 2.0
 BOX = 0.5
 """The time in which a warpgroup fills a box of D."""
 WIDTH, HEIGHT, LEFT, GAP = 30, 24, 92, 8
-"""Of a unit of time, of a row, of the names of the rows, and between rows: in points."""
+"""Points: the width of a unit of time, the height of a row, room for names, and the gap between rows."""
 
 
 @dataclass(frozen=True)

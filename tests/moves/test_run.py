@@ -674,7 +674,7 @@ def test_streams_of_every_library_are_known_by_their_handles(stream):
 # -- a driver that is made up ----------------------------------------------------------------------
 
 
-KEPT = device.gpu_of, device._context, device._module, device._function, bound_of
+KEPT = device.gpu_of, device.devices.context, device._module, device._function, bound_of
 """Caches of a driver's answers, and of plans that it loaded."""
 
 

@@ -56,7 +56,7 @@ def timed(monkeypatch, tmp_path):
     for kept in (tuning._known, device.gpu_of):
         kept.cache_clear()
     yield Timed(monkeypatch)
-    for kept in (tuning._known, device.gpu_of, device._context, run.bound_of):
+    for kept in (tuning._known, device.gpu_of, device.devices.context, run.bound_of):
         kept.cache_clear()
 
 

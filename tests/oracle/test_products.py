@@ -185,7 +185,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Any:
     made.cuTensorMapEncodeTiled = lambda *words: (made.calls.append("encode"), (0, real.CUtensorMap()))[1]
     monkeypatch.setattr(device.devices, "package", lambda name: made)
     monkeypatch.setattr(device, "_function", lambda *words: 5)
-    monkeypatch.setattr(device, "_context", lambda index: 7)
+    monkeypatch.setattr(device, "context", lambda index: 7)
     monkeypatch.setattr(device, "multiprocessors", lambda index: 132)
     return made
 

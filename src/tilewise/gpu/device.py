@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -105,3 +107,24 @@ def checked(answer: tuple[Any, ...]) -> Any:
     if int(status):
         raise DriverError(int(status), getattr(status, "name", str(status)))
     return values[0] if len(values) == 1 else tuple(values)
+
+
+@lru_cache(maxsize=64)
+def context(index: int) -> int:
+    """Return the context of a device that all libraries share."""
+    binding = driver()
+    checked(binding.cuInit(0))
+    return int(checked(binding.cuDevicePrimaryCtxRetain(checked(binding.cuDeviceGet(index)))))
+
+
+def in_context(
+    binding: Any, wanted: int, call: Callable[..., tuple[Any, ...]], *words: Any
+) -> tuple[Any, ...]:
+    """Call the driver in a context, mostly the thread's already; return its answer with the status."""
+    if int(checked(binding.cuCtxGetCurrent())) == wanted:
+        return call(*words)
+    checked(binding.cuCtxPushCurrent(wanted))
+    try:
+        return call(*words)
+    finally:
+        checked(binding.cuCtxPopCurrent())

@@ -49,8 +49,9 @@ def gemm(
     torch = sys.modules.get("torch")
     if torch is not None and torch.is_grad_enabled():
         check_no_gradient(a, b, c, bias, scale_a, scale_b)
+    words = a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, promote, out_dtype
     if torch is not None and torch.compiler.is_compiling():
         from tilewise.products.traced import traced
 
-        return traced(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, promote, out_dtype)
-    return product(a, b, out, c, bias, alpha, beta, scale_a, scale_b, ends, promote, out_dtype)
+        return traced(*words)
+    return product(*words)

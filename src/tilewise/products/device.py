@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -15,7 +15,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
-from tilewise.gpu.device import checked
+from tilewise.gpu.device import checked, context, in_context
 from tilewise.hardware.modes import Mode
 
 ALIGNED = 16
@@ -77,13 +77,13 @@ class BoundProduct:
         words: Sequence[str],
         sizes: Sequence[int],
     ) -> None:
-        driver = self._driver = devices.package("cuda.bindings.driver")
+        driver = self._driver = devices.driver()
         self._function = _function(plan, index)
         self._matrices, self._lock = matrices, Lock()
         self._arguments = Arguments(len(matrices), words, sizes)
         self._maps = [driver.CUtensorMap(_ptr=place) for place in self._arguments.maps]
         self._known: list[int | None] = [None] * len(matrices)
-        self._context = _context(index)
+        self._context = context(index)
         self._config = _configured(plan.first, index, self._function, matrices[-1])
 
     def __call__(self, addresses: Sequence[int], words: Sequence[Any], stream: int) -> None:
@@ -97,8 +97,8 @@ class BoundProduct:
                         self._known[at] = address
             self._arguments.put(words)
             self._config.hStream = stream
-            words_of_launch = self._config, self._function, self._arguments.address, 0
-            in_context(self._context, self._driver.cuLaunchKernelEx, *words_of_launch)
+            driver, launch = self._driver, (self._config, self._function, self._arguments.address, 0)
+            checked(in_context(driver, self._context, driver.cuLaunchKernelEx, *launch))
 
     def _check_apart(self, addresses: Sequence[int]) -> None:
         """Refuse a result that lies over A or B, or tensors without storage of their own."""
@@ -148,8 +148,8 @@ class BoundTotal:
     """The kernel that adds up the sums of all parts of K."""
 
     def __init__(self, plan: HopperPlan, index: int, words: Sequence[str], sizes: Sequence[int]) -> None:
-        self._driver = devices.package("cuda.bindings.driver")
-        self._function, self._context = _function(plan, index, "_total"), _context(index)
+        self._driver = devices.driver()
+        self._function, self._context = _function(plan, index, "_total"), context(index)
         self._arguments, self._lock = Arguments(0, ["at", "at", *words], sizes), Lock()
         pairs = sizes[0] * sizes[1] // 2
         self._blocks = max(1, min(TOTAL_BLOCKS * multiprocessors(index), -(-pairs // TOTAL_THREADS)))
@@ -158,13 +158,14 @@ class BoundTotal:
         """Launch on a stream, and return at once."""
         with self._lock:
             self._arguments.put(words)
-            launch = self._function, self._blocks, 1, 1, TOTAL_THREADS, 1, 1, 0, stream
-            in_context(self._context, self._driver.cuLaunchKernel, *launch, self._arguments.address, 0)
+            grid = self._blocks, 1, 1, TOTAL_THREADS, 1, 1
+            launch = self._function, *grid, 0, stream, self._arguments.address, 0
+            checked(in_context(self._driver, self._context, self._driver.cuLaunchKernel, *launch))
 
 
 def _configured(plan: HopperPlan, index: int, function: Any, d: TmaMatrix) -> Any:
     """Return how a kernel is launched: as many blocks as the GPU runs at once, or as there are tiles."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     config, names = driver.CUlaunchConfig(), driver.CUlaunchAttributeID
     down, along = plan.cluster
     tiles = -(-d.extents[1] // (plan.m * down)) * -(-d.extents[0] // (plan.n * along))
@@ -179,35 +180,17 @@ def _configured(plan: HopperPlan, index: int, function: Any, d: TmaMatrix) -> An
     cluster.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
     cluster.value.clusterDim.x, cluster.value.clusterDim.y, cluster.value.clusterDim.z = plan.blocks, 1, 1
     config.attrs, config.numAttrs = [ahead, cluster], 2
-    most = int(in_context(_context(index), driver.cuOccupancyMaxActiveClusters, function, config))
+    most = int(
+        checked(in_context(driver, context(index), driver.cuOccupancyMaxActiveClusters, function, config))
+    )
     config.gridDimX = plan.blocks * (most if plan.grouped else min(tiles, most))
     return config
 
 
 @lru_cache(maxsize=64)
-def _context(index: int) -> int:
-    """Return the context of a device that all libraries share."""
-    driver = devices.package("cuda.bindings.driver")
-    checked(driver.cuInit(0))
-    return int(checked(driver.cuDevicePrimaryCtxRetain(checked(driver.cuDeviceGet(index)))))
-
-
-def in_context(context: int, call: Callable[..., Any], *words: Any) -> Any:
-    """Call the driver in a context, mostly the thread's already; return the answer."""
-    driver = devices.package("cuda.bindings.driver")
-    if int(driver.cuCtxGetCurrent()[1]) == context:
-        return checked(call(*words))
-    checked(driver.cuCtxPushCurrent(context))
-    try:
-        return checked(call(*words))
-    finally:
-        checked(driver.cuCtxPopCurrent())
-
-
-@lru_cache(maxsize=64)
 def multiprocessors(index: int) -> int:
     """Return the multiprocessors of a GPU."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     device = checked(driver.cuDeviceGet(index))
     asked = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     return int(checked(driver.cuDeviceGetAttribute(asked, device)))
@@ -216,21 +199,23 @@ def multiprocessors(index: int) -> int:
 @lru_cache(maxsize=1024)
 def _module(plan: HopperPlan, index: int) -> Any:
     """Return the machine code of a plan, loaded on the current device."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     devices.find(index, capability=devices.HOPPER)
     code = cubin(Source(f"{plan.called}.cu", kernel_source(plan)))
-    return in_context(_context(index), driver.cuModuleLoadData, code)
+    return checked(in_context(driver, context(index), driver.cuModuleLoadData, code))
 
 
 @lru_cache(maxsize=1024)
 def _function(plan: HopperPlan, index: int, which: str = "") -> Any:
     """Return a kernel of a plan, loaded on the current device."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     module = _module(plan, index)
     name = f"{plan.called}{which}".encode()
-    function = in_context(_context(index), driver.cuModuleGetFunction, module, name)
+    own = context(index)
+    function = checked(in_context(driver, own, driver.cuModuleGetFunction, module, name))
     if which:
         return function
     limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    in_context(_context(index), driver.cuFuncSetAttribute, function, limit, plan.first.shared_bytes)
+    words = function, limit, plan.first.shared_bytes
+    checked(in_context(driver, own, driver.cuFuncSetAttribute, *words))
     return function

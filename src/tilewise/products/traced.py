@@ -13,22 +13,9 @@ from tilewise.products.run import check_shapes, new_result, product, result_type
 torch: Any = sys.modules.get("torch")
 
 
-def traced(
-    a: Any,
-    b: Any,
-    out: Any,
-    c: Any,
-    bias: Any,
-    alpha: float,
-    beta: float,
-    scale_a: Any,
-    scale_b: Any,
-    ends: Any,
-    promote: bool,
-    out_dtype: Any,
-) -> Any:
-    """Return the product of traced tensors."""
-    more = (c, bias, alpha, beta, scale_a, scale_b, ends, promote)
+def traced(a: Any, b: Any, out: Any, *words: Any) -> Any:
+    """Return the product of traced tensors, of which `product` has the words."""
+    *more, out_dtype = words
     if out is not None:
         torch.ops.tilewise.gemm_into(a, b, out, *more)
         return out

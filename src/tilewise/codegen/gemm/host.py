@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewise.codegen.gemm.finish import parameters
-from tilewise.codegen.gemm.kernel import kernel_source
+from tilewise.codegen.gemm.kernel import cluster_slots, kernel_source
 from tilewise.codegen.gemm.plan import HopperPlan
 from tilewise.codegen.parts.copies import BYTE, Staged
 from tilewise.codegen.parts.template import check_free, filled
@@ -99,14 +99,9 @@ def host_source(plan: HopperPlan) -> str:
     >>> "&config, gemm_bf16_128x256x64, map_a, map_b, map_d" in host_source(planned((128, 256), "bf16"))
     True
     """
-    down, along = plan.cluster
     extra = [word.replace("__restrict__ ", "") for word in parameters(plan)]
     ends: dict[str, object] = {
-        "plan": plan,
-        "cluster_m": plan.m * down,
-        "cluster_n": plan.n * along,
-        "cluster_m_less": plan.m * down - 1,
-        "cluster_n_less": plan.n * along - 1,
+        **cluster_slots(plan),
         "times_batches": f" * {_many(plan)}" * plan.turns,
     }
     sizes = ["int M", "int N", "int K"] + [f"int {_many(plan)}"] * bool(_many(plan))

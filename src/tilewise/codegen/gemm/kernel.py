@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.codegen.gemm.finish import finished, parameters, total_source
-from tilewise.codegen.gemm.plan import (
-    BUFFERS,
-    LOADER_REGISTERS,
-    WORKER_REGISTERS,
-    HopperPlan,
-)
+from tilewise.codegen.gemm.plan import BUFFERS, LOADER_REGISTERS, WORKER_REGISTERS, HopperPlan
 from tilewise.codegen.parts.copies import BYTE, place_of
 from tilewise.codegen.parts.template import call, check_free, filled, listed, plus
 from tilewise.codegen.wgmma.plan import DescribedOperand
@@ -357,10 +352,7 @@ def _kernel(plan: HopperPlan) -> str:
     size = plan.out.bits // BYTE
     ends: dict[str, object] = {
         "plan": plan,
-        "cluster_m": plan.m * down,
-        "cluster_n": plan.n * along,
-        "cluster_m_less": plan.m * down - 1,
-        "cluster_n_less": plan.n * along - 1,
+        **cluster_slots(plan),
         "k_less": plan.k - 1,
         "steps": f"(K + batches * {plan.k} - 1) / (batches * {plan.k})"
         if plan.splits
@@ -436,6 +428,13 @@ def _kernel(plan: HopperPlan) -> str:
     }
     check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
     return filled(KERNEL, slots)
+
+
+def cluster_slots(plan: HopperPlan) -> dict[str, int]:
+    """Return the extents of the tiles of a cluster, and what rounds up to them."""
+    extents = {"m": plan.m * plan.cluster[0], "n": plan.n * plan.cluster[1]}
+    less = {f"cluster_{name}_less": extent - 1 for name, extent in extents.items()}
+    return {f"cluster_{name}": extent for name, extent in extents.items()} | less
 
 
 def _places(plan: HopperPlan) -> list[str]:

@@ -101,7 +101,6 @@ class HopperPlan(WgmmaPlan):
     """True if A, B and D are many matrices each."""
     grouped: bool = False
     """True if B is many matrices, one for each group of rows of A and D."""
-
     promotes: bool = False
     """True if the sums of each stage are added up in f32, of types of which the core keeps fewer bits."""
     splits: bool = False

@@ -9,11 +9,65 @@ from tilewise.codegen.mma.fragments import fragments, matrices, shape, store
 from tilewise.codegen.mma.operands import WarpTile
 from tilewise.codegen.mma.plan import MmaPlan
 from tilewise.codegen.parts.copies import STORE, copies, place_of
-from tilewise.codegen.parts.kernel import BASE, host_text, in_asm, kernel_text, multiply
-from tilewise.codegen.parts.template import REGISTER, each, filled, plus
+from tilewise.codegen.parts.instruction import in_asm, multiply
+from tilewise.codegen.parts.template import REGISTER, check_free, each, element, filled, plus
 from tilewise.hardware.architectures import NUMBERS, Architecture
 from tilewise.hardware.limits import shared_bytes
 from tilewise.hardware.matrices.forms import Form
+
+KERNEL = """\
+// D [M, N] = A [M, K] B [N, K]^T, by ${plan.instruction}
+//
+$facts
+//
+// Launch it on a grid of (N / ${plan.n}, M / ${plan.m}) blocks of ${plan.threads} threads \
+with ${plan.shared_bytes} bytes of dynamic
+// shared memory$needs M, N and K are multiples of ${plan.m}, ${plan.n} and ${plan.k}.
+
+$places
+
+$head
+$multiply
+
+// A and B are counted in bytes, as they are copied, and D in elements.
+extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
+    const unsigned char *A,
+    const unsigned char *B,
+    $element *D, int M, int N, int K)
+{
+    extern __shared__ __align__(1024) unsigned char shared[];
+    $base
+    const unsigned thread = threadIdx.x, lane = thread % 32;
+    $warp
+    const unsigned row = blockIdx.y * ${plan.m}, column = blockIdx.x * ${plan.n}, tiles = K / ${plan.k};
+    $before
+    $accumulator d$registers = {};
+
+    $loop
+
+    $store
+}"""
+
+BASE = "const unsigned base = (unsigned)__cvta_generic_to_shared(shared);"
+
+PROGRAM = """\
+#include <cuda_runtime.h>
+
+$kernel
+
+// The host's part, for nvcc $flags. A, B and D are on the device.
+cudaError_t launch_$name(const void *A, const void *B, void *D, int M, int N, int K, cudaStream_t stream)
+{
+    if (M % ${plan.m} || N % ${plan.n} || K % ${plan.k})
+        return cudaErrorInvalidValue;
+    const cudaError_t allowed =
+        cudaFuncSetAttribute($name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.shared_bytes});
+    if (allowed != cudaSuccess)
+        return allowed;
+    $name<<<dim3(N / ${plan.n}, M / ${plan.m}), ${plan.threads}, ${plan.shared_bytes}, stream>>>(\
+(const unsigned char *)A, (const unsigned char *)B, ($element *)D, M, N, K);
+    return cudaGetLastError();
+}"""
 
 LOOP = """\
 for (unsigned t = 0; t < tiles; ++t) {
@@ -106,21 +160,19 @@ def kernel_source(plan: MmaPlan) -> str:
     slots = _arrival(plan)
     slots["loop"] = _loop(plan, slots)
     slots |= {
+        "facts": "\n".join(f"// {line}" for line in _facts(plan)),
+        "accumulator": REGISTER[plan.accumulator.name][0],
         "needs": f"{ALLOWED * (plan.shared_bytes > GRANTED)}, for {_architectures(plan)}.\n//",
         "places": "\n\n".join(_places(plan)),
         "head": "\n".join(_heads(plan)),
         "multiply": _multiply(plan),
-        "counted": "// A and B are counted in bytes, as they are copied, and D in elements.",
-        "bounds": f"{plan.threads}, 1",
-        "parameters": "const unsigned char *A,\nconst unsigned char *B,",
         "base": BASE if plan.load == "cp.async" or has_matrices else "",
-        "threads_by": "lane = thread % 32",
         "warp": _warp(*plan.warps),
         "before": f"const unsigned {firsts};\n" * bool(firsts) + slots["before"],
         "registers": "".join(each("[#]", (*(own.blocks for own in plan.operands), plan.registers))),
         "store": store(plan),
     }
-    return kernel_text(plan, _facts(plan), slots)
+    return _named(KERNEL, plan, slots)
 
 
 def host_source(plan: MmaPlan) -> str:
@@ -133,9 +185,15 @@ def host_source(plan: MmaPlan) -> str:
     slots = {
         "kernel": kernel_source(plan),
         "flags": f"-arch={plan.arch}" + ("" if plan.asked else ", or a later one"),
-        "arguments": "(const unsigned char *)A, (const unsigned char *)B",
     }
-    return host_text(plan, slots)
+    return _named(PROGRAM, plan, slots)
+
+
+def _named(template: str, plan: MmaPlan, slots: dict[str, str]) -> str:
+    """Return the text with the name of the kernel; refuse a name that the text has for something else."""
+    named: dict[str, object] = {**slots, "plan": plan, "element": element(plan.out), "name": plan.called}
+    check_free(plan.name, filled(template, named | {"name": "", "kernel": ""}))
+    return filled(template, named)
 
 
 def _places(plan: MmaPlan) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewise.codegen.parts.kernel import multiply
+from tilewise.codegen.parts.instruction import multiply
 from tilewise.codegen.parts.template import each, listed
 from tilewise.codegen.wgmma.plan import WgmmaPlan
 from tilewise.hardware.wgmma.instructions import M

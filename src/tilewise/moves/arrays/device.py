@@ -45,10 +45,10 @@ class Loaded:
     """The kernel of a plan on one device. A call with addresses launches it, and does not wait."""
 
     def __init__(self, plan: Plan, index: int) -> None:
-        driver = self._driver = devices.package("cuda.bindings.driver")
+        driver = self._driver = devices.driver()
         self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
         self._index, self._arch = index, gpu_of(index).arch
-        self._context = _context(index)
+        self._context = devices.context(index)
         self._element = plan.fill
         self.fills, self.fills_apart = plan.fills, plan.fills_apart
         self.fill_from = plan.fill_from
@@ -104,16 +104,8 @@ class Loaded:
         self._in_context(self._start, function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, 0)
 
     def _in_context(self, call: Any, *words: Any) -> tuple[Any, ...]:
-        """Call the driver in the device's context, mostly the thread's already; return the answer."""
-        driver = self._driver
-        (current,) = _checked(self._current())
-        if int(current) == self._context:
-            return _checked(call(*words))
-        _checked(driver.cuCtxPushCurrent(self._context))
-        try:
-            return _checked(call(*words))
-        finally:
-            _checked(driver.cuCtxPopCurrent())
+        """Call the driver in the device's context; return the answer."""
+        return _checked(devices.in_context(self._driver, self._context, call, *words))
 
 
 class Tested(Loaded):
@@ -146,7 +138,9 @@ def loaded(plan: Plan, index: int) -> Loaded:
 def gpu_of(index: int) -> devices.Gpu:
     """Return the GPU of that number, as the driver knows it; refuse a missing one."""
     try:
-        driver, device = _device(index)
+        driver = devices.driver()
+        _checked(driver.cuInit(0))
+        (device,) = _checked(driver.cuDeviceGet(index))
         names = driver.CUdevice_attribute
         asked = (
             names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
@@ -159,13 +153,6 @@ def gpu_of(index: int) -> devices.Gpu:
     return devices.Gpu(index, bytes(name).partition(b"\0")[0].decode(), (major, minor))
 
 
-def _device(index: int) -> tuple[Any, Any]:
-    """Return the driver, and its device of that number."""
-    driver = devices.package("cuda.bindings.driver")
-    _checked(driver.cuInit(0))
-    return driver, _checked(driver.cuDeviceGet(index))[0]
-
-
 SET, SET_FOR_A_LAUNCH = 256 << 20, 50 << 20
 """Bytes that a device sets at once, and bytes that it sets while the host makes one launch."""
 
@@ -174,7 +161,7 @@ class Clock:
     """A stopwatch of a device, with memory of the device while it runs; in its context."""
 
     def __init__(self, index: int) -> None:
-        self._driver, self._context = devices.package("cuda.bindings.driver"), _context(index)
+        self._driver, self._context = devices.driver(), devices.context(index)
         self._held: list[Any] = []
         self._events: list[Any] = []
 
@@ -220,17 +207,10 @@ class Clock:
         return float(_checked(driver.cuEventElapsedTime(start, end))[0]) / 1e3
 
 
-@lru_cache(maxsize=64)
-def _context(index: int) -> int:
-    """Return the context of a device that all libraries share."""
-    driver, device = _device(index)
-    return int(_checked(driver.cuDevicePrimaryCtxRetain(device))[0])
-
-
 @lru_cache(maxsize=4096)
 def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple[int, Any]:
     """Return the driver's answer: a kernel loaded on the current device; the last ones are kept."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     module = _module(text, name, arch, index)
     (function,) = _checked(driver.cuModuleGetFunction(module, name.encode()))
     if shared > STATIC:
@@ -242,13 +222,13 @@ def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple
 @lru_cache(maxsize=4096)
 def _module(text: str, name: str, arch: str, index: int) -> Any:
     """Return a source, compiled and loaded on the current device."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     return _checked(driver.cuModuleLoadData(cubin(Source(f"{name}.cu", text, arch))))[0]
 
 
 def _global(text: str, name: str, arch: str, index: int) -> tuple[int, Any]:
     """Return the driver's answer: the address where a checked kernel keeps its fault."""
-    driver = devices.package("cuda.bindings.driver")
+    driver = devices.driver()
     status, at, _ = driver.cuModuleGetGlobal(_module(text, name, arch, index), f"{name}_fault".encode())
     return status, at
 
