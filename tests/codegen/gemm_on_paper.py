@@ -20,6 +20,8 @@ from tilewise.codegen.parts.copies import Staged
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.wgmma.instructions import M
 from tilewise.simulate import Memory, tma
+from tilewise.simulate.faults import Step
+from tilewise.simulate.numbers import encode, joined
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.wgmma import Wgmma, multiply
 
@@ -82,6 +84,7 @@ class Paper:
         self.plan, self.text, self.ends, self.parts = plan.first, kernel_source(plan), ends, parts
         plan = self.plan
         self.extents = {"M": m, "N": n, "K": k}
+        self._stores: dict[Any, tuple[Any, Any, Any]] = {}
         self.maps = {own.letter: self._map(own) for own in (*plan.operands, plan.d)}
         size = FIRST + plan.shared_bytes
         self.out = Memory(-(-parts * m * n * plan.out.bits // 8) + 64, name="global")
@@ -244,27 +247,37 @@ class Paper:
         self, block: Block, names: dict[str, Any], numbers: Any, put: str, index: str, each: int
     ) -> None:
         """Store the pairs of a box: single ones, or four matrices by stmatrix."""
+        which = names["box"], put, index, each
+        if which not in self._stores:  # the same of all blocks, warpgroups and parts of K
+            self._stores[which] = self._pairs(*which)
+        addresses, rows, columns = self._stores[which]
+        codes = encode(numbers[rows, columns], self.plan.out)
+        to = names["to"] & ((1 << ABOVE) - 1)
+        block.memory.write(Step("put"), to + addresses, joined(codes, self.plan.out.bits))
+
+    def _pairs(self, box: int, put: str, index: str, each: int) -> tuple[Any, Any, Any]:
+        """Return the address of each store of a box, from its begin, and the places in D that it has."""
         plan = self.plan
         of_index, of_place = self._functions()
         size = plan.out.bits // 8
         by_matrices = plan.out.bits == 16
+        found = []
         for warp in range(4):
             for p in range(0, each, 4 if by_matrices else 1):
                 for lane in range(32):
-                    own = dict(names) | {"warp": warp, "lane": lane, "p": p}
-                    first = names["box"] % (plan.n // plan.d.k) * each + p
-                    own |= {"first": first, "pair": first}
+                    first = box % (plan.n // plan.d.k) * each + p
+                    own = {"box": box, "warp": warp, "lane": lane, "p": p, "first": first, "pair": first}
                     i, j = of_index(*(value(word, own) for word in index.split(", ")))
                     own |= {"at_i": i, "at_j": j, "d_place": of_place}
                     own["byte"] = 2 * j * size % (plan.d.k * size)
-                    to = names["to"] & ((1 << ABOVE) - 1)
-                    address = to + value(put.replace("at.", "at_"), own)
+                    address = value(put.replace("at.", "at_"), own)
                     if by_matrices:  # the row lane % 8 of matrix lane / 8 is held by four threads
                         pairs = [of_index(warp, first + lane // 8, lane % 8 * 4 + four) for four in range(4)]
                     else:
                         pairs = [(i, j)]
-                    row = [numbers[x, 2 * y + z] for x, y in pairs for z in range(2)]
-                    block.memory.put(row, plan.out, at=address)
+                    found.append((address, pairs))
+        places = np.array([[(i, 2 * j + one) for i, j in pairs for one in range(2)] for _, pairs in found])
+        return np.array([address for address, _ in found]), places[..., 0], places[..., 1]
 
     def _functions(self) -> tuple[Any, Any]:
         """Return the kernel's own functions of places, in Python."""
