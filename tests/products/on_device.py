@@ -1,8 +1,10 @@
 """Random products on a GPU against torch in f64, each within a bound.
 
     PYTHONPATH=src:. python -m tests.products.on_device --random 500
+    PYTHONPATH=src:. compute-sanitizer --tool racecheck python -m tests.products.on_device --random 40 --most 300
 
-It takes torch and a Hopper GPU.
+It takes torch and a Hopper GPU. `--plant` takes a line out of each kernel, so that a checker of races has one
+to find.
 """
 
 from __future__ import annotations
@@ -88,7 +90,16 @@ class Problem:
         return plan_of(self.a, self.b, self.out, *more)[0]
 
 
-def drawn(seed: int, device: str = "cuda") -> Problem:
+PLANTS = {
+    "there": "wait(full + 8 * ring.stage, ring.parity); // it is there",
+    "read": "wait(empty + 8 * ring.stage, ring.parity ^ 1); // it was read",
+    "box": 'asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");',
+    "meet": 'asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");',
+}
+"""{what a thread does not wait for: the line of the kernel that is left out}"""
+
+
+def drawn(seed: int, device: str = "cuda", largest: int = 6000) -> Problem:
     """Return a random problem: types, sides, extents, longer lines, batches, and steps after the sums."""
     rng = random.Random(seed)
     generator = torch.Generator(device).manual_seed(seed)
@@ -97,7 +108,7 @@ def drawn(seed: int, device: str = "cuda") -> Problem:
     out = torch.int32 if name in WHOLE else rng.choice(OUTS)
     size = TYPES[name].itemsize
     unit = 16 // size
-    most = rng.choice([64, 300, 1500, 4000, 6000])
+    most = min(largest, rng.choice([64, 300, 1500, 4000, 6000]))
     m, n, k = (rng.randint(1, most) for _ in range(3))
     ways = [rng.choice(["k", "mn"]) if size == 2 else "k" for _ in "AB"]
     k = -(-k // unit) * unit if "k" in ways else k
@@ -220,20 +231,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--random", type=int, default=500)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--most", type=int, default=6000, help="the largest extent")
+    parser.add_argument("--plant", choices=PLANTS, help="leave out this wait")
     args = parser.parse_args()
     begin = time.perf_counter()
     seeds = range(args.first, args.first + args.random)
-    plans = {drawn(seed).plan for seed in seeds}
-    cubins([Source(f"{plan.called}.cu", kernel_source(plan)) for plan in plans])
-    print(f"{len(plans)} kernels, {time.perf_counter() - begin:.0f} s", flush=True)
+    if args.plant:
+        plant(PLANTS[args.plant])
+    else:
+        plans = {drawn(seed, largest=args.most).plan for seed in seeds}
+        cubins([Source(f"{plan.called}.cu", kernel_source(plan)) for plan in plans])
+        print(f"{len(plans)} kernels, {time.perf_counter() - begin:.0f} s", flush=True)
     faults = 0
     for seed in seeds:
-        problem = drawn(seed)
+        problem = drawn(seed, largest=args.most)
         if found := fault(problem):
             faults += 1
             print(problem.text, found, flush=True)
     print(f"{args.random} random products, {faults} wrong, {time.perf_counter() - begin:.0f} s")
     return int(faults > 0)
+
+
+def plant(line: str) -> None:
+    """Have products run kernels without a line."""
+    from tilewise.products import device
+
+    def source(plan: HopperPlan) -> str:
+        text = kernel_source(plan)
+        assert line in text, line
+        return text.replace(line, ";")
+
+    device.kernel_source = source  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

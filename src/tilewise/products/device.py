@@ -24,6 +24,8 @@ TOTAL_THREADS, TOTAL_BLOCKS = 256, 8
 """Threads of a block that adds sums up, and such blocks of a multiprocessor."""
 MAP = 128
 """Bytes of a tensor map; it begins at a multiple of half of them."""
+MAPS = 256
+"""Addresses of a matrix whose maps are remembered, at most."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ class BoundProduct:
         self._function = _function(plan, index)
         self._matrices, self._lock = matrices, Lock()
         self._arguments = Arguments(len(matrices), words, sizes)
-        self._maps = [driver.CUtensorMap(_ptr=place) for place in self._arguments.maps]
-        self._known: list[int | None] = [None] * len(matrices)
+        self._maps: list[dict[int, bytes]] = [{} for _ in matrices]
+        self._known: Sequence[int] = ()
         self._context = context(index)
         self._config = _configured(plan.first, index, self._function, matrices[-1])
 
@@ -91,10 +93,10 @@ class BoundProduct:
         with self._lock:
             if addresses != self._known:
                 self._check_apart(addresses)
-                for at, (address, known) in enumerate(zip(addresses, self._known, strict=True)):
-                    if address != known:
-                        self._describe(at, address, new=known is None)
-                        self._known[at] = address
+                maps = [self._map(at, address) for at, address in enumerate(addresses)]
+                for place, content in zip(self._arguments.maps, maps, strict=True):
+                    ctypes.memmove(place, content, MAP)
+                self._known = addresses
             self._arguments.put(words)
             self._config.hStream = stream
             driver, launch = self._driver, (self._config, self._function, self._arguments.address, 0)
@@ -113,35 +115,37 @@ class BoundProduct:
                     "TW704", f"the result lies over {'AB'[at]}", hint="out= of storage of its own"
                 )
 
-    def _describe(self, at: int, address: int, *, new: bool) -> None:
-        """Write the tensor map of a matrix, or the address in it."""
-        driver, own = self._driver, self._matrices[at]
+    def _map(self, at: int, address: int) -> bytes:
+        """Return the tensor map of a matrix at an address."""
+        known, own = self._maps[at], self._matrices[at]
+        if address in known:
+            return known[address]
         if address % ALIGNED:
             raise LayoutError(
                 "TW704",
                 f"{'ABD'[at]} begins at byte {address % ALIGNED} of {ALIGNED}",
                 hint="TMA takes multiples: x.clone() begins at one",
             )
-        if not new:
-            checked(driver.cuTensorMapReplaceAddress(self._maps[at], address))
-            return
-        names, rank = driver, len(own.extents)
+        if len(known) >= MAPS:
+            known.clear()
+        names, rank = self._driver, len(own.extents)
         made = checked(
-            driver.cuTensorMapEncodeTiled(
+            names.cuTensorMapEncodeTiled(
                 getattr(names.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{tma_type(own.dtype)}"),
                 rank,
                 address,
-                [driver.cuuint64_t(extent) for extent in own.extents],
-                [driver.cuuint64_t(stride) for stride in own.strides],
-                [driver.cuuint32_t(extent) for extent in own.box],
-                [driver.cuuint32_t(1)] * rank,
+                [names.cuuint64_t(extent) for extent in own.extents],
+                [names.cuuint64_t(stride) for stride in own.strides],
+                [names.cuuint32_t(extent) for extent in own.box],
+                [names.cuuint32_t(1)] * rank,
                 names.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
                 getattr(names.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{own.mode.name.upper()}"),
                 names.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                 names.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
             )
         )
-        ctypes.memmove(int(self._maps[at].getPtr()), int(made.getPtr()), MAP)
+        known[address] = ctypes.string_at(int(made.getPtr()), MAP)
+        return known[address]
 
 
 class BoundTotal:

@@ -170,10 +170,10 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
                 asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // TMA sees the box
                 asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");
                 $rows_apart
-                if ($whole)
-                    store(to, map_d, column + box % $across * ${plan.d.k}, row + part * 64$store_batch);
-                if (thread == 0)
+                if (thread == 0) {
+                    $store
                     asm volatile("cp.async.bulk.commit_group;" ::: "memory"); // one for each box
+                }
             }
         }
         if (thread == 0)
@@ -364,6 +364,8 @@ def _kernel(plan: HopperPlan) -> str:
         "size": size,
     }
     grouped = plan.grouped
+    place = f"column + box % {across} * {plan.d.k}, row + part * 64{', tile.batch' * plan.turns}"
+    store = f"store(to, map_d, {place});"
     slots: dict[str, object] = {
         **ends,
         "groups": filled(GROUPS, ends) if grouped else "",
@@ -372,7 +374,7 @@ def _kernel(plan: HopperPlan) -> str:
         "more": "all.find(t, tile)" if grouped else "t < tiles",
         "tile": "" if grouped else "const Tile tile = tile_of(t, down, along);",
         "rows_apart": filled(ROWS_APART, ends) if grouped else "",
-        "whole": "thread == 0 && inside >= 64" if grouped else "thread == 0",
+        "store": f"if (inside >= 64)\n    {store}" if grouped else store,
         "more_fields": ", batch, end" if grouped else ", batch" * plan.turns,
         "facts": "\n".join(f"// {line}" for line in _places(plan)),
         "schedule": "\n".join(f"// {line}" for line in schedule(plan)),
@@ -423,7 +425,6 @@ def _kernel(plan: HopperPlan) -> str:
         "buffers": BUFFERS,
         "fewer": BUFFERS - 1,
         "fill": _fill(plan),
-        "store_batch": ", tile.batch" * plan.turns,
         "name": plan.called,
     }
     check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
