@@ -20,7 +20,8 @@ from tilewise import LayoutError, Refused
 from tilewise.check.tma import plan_copy
 from tilewise.codegen.gemm import Finish, HopperPlan, chosen, kernel_source, planned
 from tilewise.codegen.gemm.host import host_source
-from tilewise.hardware.limits import SHARED_BYTES
+from tilewise.codegen.gemm.plan import LOADER_REGISTERS, WORKER_REGISTERS
+from tilewise.hardware.limits import REGISTERS, SHARED_BYTES
 from tilewise.simulate import Memory
 from tilewise.simulate.numbers import decode, encode
 
@@ -41,7 +42,11 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def plan_of(name: str, **more: Any) -> HopperPlan:
-    return planned(**{**CASES[name], **more})
+    """Return the plan of a case; A of groups is K-major."""
+    case = {**CASES[name], **more}
+    if case.get("grouped"):
+        case["majors"] = ("k", case.get("majors", ("k", "k"))[1])
+    return planned(**case)
 
 
 def drawn(rng: Any, dtype: str, shape: tuple[int, int]) -> Any:
@@ -391,6 +396,7 @@ def test_large_products_take_the_largest_tile_and_small_ones_fill_the_machine() 
         ((128, 256), ("bf16",), {"stages": 9}, "bytes of shared memory"),
         ((128, 256), ("bf16",), {"stages": 1}, "one stage is read while the next comes"),
         ((128, 64), ("f16",), {"accumulator": "f16"}, "f16"),
+        ((128, 64), ("f16",), {"grouped": True, "majors": ("mn", "k")}, "groups begin at any row"),
     ],
 )
 def test_what_is_refused_and_why(shape: Any, dtypes: Any, asked: Any, words: str) -> None:
@@ -398,6 +404,16 @@ def test_what_is_refused_and_why(shape: Any, dtypes: Any, asked: Any, words: str
         planned(shape, *dtypes, **asked)
     assert no.value.code == "TW602"
     assert words in no.value.reason
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_warpgroups_share_the_registers_that_a_block_begins_with(workers: int) -> None:
+    """`setmaxnreg` takes from the block's own pool, and waits for ever where that has no more."""
+    plan = planned((64 * workers, 128), "bf16")
+    each = REGISTERS // plan.threads // 8 * 8
+    assert plan.workers == workers
+    wanted = 128 * (LOADER_REGISTERS + workers * WORKER_REGISTERS)
+    assert wanted <= plan.threads * each
 
 
 def test_what_is_not_understood() -> None:

@@ -117,7 +117,9 @@ def drawn(seed: int, device: str = "cuda", largest: int = 6000) -> Problem:
     is_exact = rng.random() < 0.4
     batches = [rng.choice([1, 3])] if rng.random() < 0.4 and m * n * k < 1e9 else []
     groups = [rng.choice([1, 2, 5, 9])] if not batches and rng.random() < 0.3 else []
-    n = -(-n // 16) * 16 if groups else n
+    if groups:
+        n, ways[0] = -(-n // 16) * 16, "k"
+        k = -(-k // unit) * unit
 
     def matrix(rows: int, way: str, kind: str, many: list[int]) -> Any:
         shape = (rows, k) if way == "k" else (k, rows)

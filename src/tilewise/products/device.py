@@ -79,7 +79,7 @@ class BoundProduct:
         words: Sequence[str],
         sizes: Sequence[int],
     ) -> None:
-        driver = self._driver = devices.driver()
+        self._driver = devices.driver()
         self._function = _function(plan, index)
         self._matrices, self._lock = matrices, Lock()
         self._arguments = Arguments(len(matrices), words, sizes)

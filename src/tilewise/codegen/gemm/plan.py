@@ -38,8 +38,9 @@ BUFFERS = 2
 """Boxes of D of a warpgroup in shared memory: one is filled when the one before it goes out."""
 BARRIER = 8
 """Bytes of an mbarrier."""
-LOADER_REGISTERS, WORKER_REGISTERS = 32, 240
-"""Registers of a thread that loads, and of one that multiplies: with two such warpgroups they are all."""
+LOADER_REGISTERS, WORKER_REGISTERS = 40, 232
+"""Registers of a thread that loads, and of one that multiplies: with two such warpgroups they are all that a
+block of 384 threads begins with, 168 each. A block waits for ever for more."""
 SUMS = 192
 """Sums that a thread holds, at most."""
 GROUPS = 1 << 15
@@ -264,6 +265,11 @@ def planned(
     )
     _check_finish(plan)
     held = plan.registers * plan.parts * (2 if promotes else 1)
+    if grouped and plan.a.major == "mn":
+        raise refused(
+            "groups begin at any row, and TMA takes boxes of an MN-major A at multiples of 16 bytes",
+            "a K-major A",
+        )
     if held > SUMS:
         raise refused(
             f"a thread holds {held} sums, and has registers for {SUMS}",
