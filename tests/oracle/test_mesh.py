@@ -439,6 +439,19 @@ def test_each_rank_names_the_one_that_differs(torch, tmp_path, size, what, words
         assert lines[0].startswith(words.format(size - 1)), (rank, lines)
 
 
+@pytest.mark.parametrize(
+    ("backends", "device"),
+    [("cpu:gloo,cuda:nccl", "cpu"), ("cpu:gloo,cuda:gloo", "cpu"), ("cuda:nccl", "cuda:1")],
+)
+def test_a_group_agrees_on_the_device_whose_tensors_it_sends(torch, monkeypatch, backends, device):
+    """`init_process_group()` without a backend has that of the accelerator alone."""
+    from tilewise.moves.mesh.ranks import GroupRanks
+
+    monkeypatch.setattr(torch.distributed, "get_backend_config", lambda group: backends)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    assert str(GroupRanks(None, (0, 1), 0).device) == device
+
+
 # -- drills --------------------------------------------------------------------------------------------------
 
 WHOLE = "S[4096] + R[{0} : 1@x]"

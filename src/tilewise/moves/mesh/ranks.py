@@ -83,8 +83,8 @@ class GroupRanks:
     def device(self) -> Any:
         """Return the device whose tensors the group sends."""
         torch: Any = sys.modules["torch"]
-        backend = torch.distributed.get_backend(self.group)
-        return torch.device("cuda", torch.cuda.current_device()) if backend == "nccl" else "cpu"
+        backends = torch.distributed.get_backend_config(self.group)  # such as cpu:gloo,cuda:nccl
+        return "cpu" if "cpu:" in backends else torch.device("cuda", torch.cuda.current_device())
 
     def placed(self, mesh: Any, devices: Devices) -> GroupRanks:
         """Return the ranks in the order of the devices' numbers.
