@@ -1,7 +1,8 @@
 """Random products on a GPU against torch in f64, each within a bound.
 
     PYTHONPATH=src:. python -m tests.products.on_device --random 500
-    PYTHONPATH=src:. compute-sanitizer --tool racecheck python -m tests.products.on_device --random 40 --most 300
+    PYTHONPATH=src:. compute-sanitizer --tool racecheck \\
+        python -m tests.products.on_device --random 40 --most 300
 
 It takes torch and a Hopper GPU. `--plant` takes a line out of each kernel, so that a checker of races has one
 to find.

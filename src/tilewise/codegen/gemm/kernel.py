@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tilewise.codegen.gemm.finish import finished, parameters, total_source
 from tilewise.codegen.gemm.plan import BUFFERS, LOADER_REGISTERS, WORKER_REGISTERS, HopperPlan
+from tilewise.codegen.parts import pipeline
 from tilewise.codegen.parts.copies import BYTE, place_of
-from tilewise.codegen.parts.template import call, check_free, filled, listed, plus
+from tilewise.codegen.parts.template import call, check_free, filled, plus
 from tilewise.codegen.wgmma.plan import DescribedOperand
 from tilewise.codegen.wgmma.text import facts, multiplied
 from tilewise.hardware.modes import CHUNK
@@ -21,59 +22,17 @@ $facts
 //
 $schedule
 
-#ifndef CUDA_VERSION // cuda.h has it
-struct alignas(128) CUtensorMap { unsigned long long opaque[16]; };
-#endif
+$map
 
 $places
 
-// ---- barriers ----------------------------------------------------------------------------------
-
-__device__ __forceinline__ void init(unsigned barrier, unsigned arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals) : "memory");
-}
-
-// The barrier will count so many bytes, and its one arrival is this.
-__device__ __forceinline__ void expect(unsigned barrier, unsigned bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-        :: "r"(barrier), "r"(bytes) : "memory");
-}
-
-$arrive
-
-// Until the phase of that parity is over.
-__device__ __forceinline__ void wait(unsigned barrier, unsigned parity)
-{
-    unsigned over = 0;
-    while (!over)
-        asm volatile(
-            "{\\n"
-            ".reg .pred p;\\n"
-            "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\n"
-            "selp.u32 %0, 1, 0, p;\\n"
-            "}"
-            : "=r"(over) : "r"(barrier), "r"(parity) : "memory");
-}
-
-// The stages in turn; the parity changes each time around.
-struct Ring {
-    unsigned stage = 0, parity = 0;
-    __device__ __forceinline__ void next() { if (++stage == ${plan.stages}) { stage = 0; parity ^= 1; } }
-};
+$barriers
 
 // ---- tiles -------------------------------------------------------------------------------------
 
 $fetches
 
-// A box of D, from shared memory.
-__device__ __forceinline__ void store(unsigned from, const CUtensorMap &map, $store_given)
-{
-    asm volatile(
-        "cp.async.bulk.tensor.${store_rank}d.global.shared::cta.bulk_group [%1, {$store_slots}], [%0];"
-        :: "r"(from), "l"(&map), $store_operands : "memory");
-}
+$store
 
 $put
 
@@ -171,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
                 asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");
                 $rows_apart
                 if (thread == 0) {
-                    $store
+                    $stored
                     asm volatile("cp.async.bulk.commit_group;" ::: "memory"); // one for each box
                 }
             }
@@ -201,11 +160,6 @@ release(ring.stage);
 for (unsigned r = 0; r < $sums; ++r) { // in f32, where the core keeps fewer bits
     $added
 }"""
-
-TOUCHED = """\
-#pragma unroll
-for (unsigned r = 0; r < $sums; ++r) // nothing reads a sum before it is there
-    asm volatile("" : $registers :: "memory");"""
 
 GROUPS = """\
 // The tiles of all groups in turn. Those rows of A and D that end at ends[group] are of a group.
@@ -252,13 +206,6 @@ if (inside < 64)
             *(uint4 *)(line + (size_t)n * $size) = *(const uint4 *)from;
     }"""
 
-ARRIVE = """\
-// One arrival at a barrier of this block.
-__device__ __forceinline__ void arrive(unsigned barrier)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
-}"""
-
 ARRIVE_AT = """\
 // One arrival at the same barrier of a block in the cluster.
 __device__ __forceinline__ void arrive(unsigned barrier, unsigned block)
@@ -272,17 +219,6 @@ __device__ __forceinline__ void arrive(unsigned barrier, unsigned block)
         :: "r"(barrier), "r"(block) : "memory");
 }"""
 
-FETCH = """\
-// The box of a tensor map at ($at), to shared memory; the barrier counts its bytes.
-__device__ __forceinline__ void fetch(
-    unsigned to, const CUtensorMap &map, unsigned barrier, $given)
-{
-    asm volatile(
-        "cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes\\n"
-        "[%0], [%1, {$slots}], [%2];"
-        :: "r"(to), "l"(&map), "r"(barrier), $operands : "memory");
-}"""
-
 SHARE = """\
 // The same to all blocks of a mask, at the same place of each; the barrier of each counts its bytes.
 __device__ __forceinline__ void share(
@@ -293,14 +229,6 @@ __device__ __forceinline__ void share(
         ".mbarrier::complete_tx::bytes.multicast::cluster\\n"
         "[%0], [%1, {$slots}], [%2], %$mask;"
         :: "r"(to), "l"(&map), "r"(barrier), $operands, "h"(blocks) : "memory");
-}"""
-
-PUT = """\
-// Four 8 x 8 matrices to shared memory: eight lanes have the addresses of the rows of each.
-__device__ __forceinline__ void put(unsigned at, unsigned a, unsigned b, unsigned c, unsigned d)
-{
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-        :: "r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }"""
 
 PUT_PAIR = """\
@@ -348,7 +276,6 @@ def _kernel(plan: HopperPlan) -> str:
     down, along = plan.cluster
     one = plan.blocks == 1
     across, rows = plan.n // plan.d.k, plan.m // plan.workers
-    columns = list(range(2 + plan.turns))
     size = plan.out.bits // BYTE
     ends: dict[str, object] = {
         "plan": plan,
@@ -374,17 +301,15 @@ def _kernel(plan: HopperPlan) -> str:
         "more": "all.find(t, tile)" if grouped else "t < tiles",
         "tile": "" if grouped else "const Tile tile = tile_of(t, down, along);",
         "rows_apart": filled(ROWS_APART, ends) if grouped else "",
-        "store": f"if (inside >= 64)\n    {store}" if grouped else store,
+        "stored": f"if (inside >= 64)\n    {store}" if grouped else store,
+        "store": pipeline.store("D", 2 + plan.turns),
         "more_fields": ", batch, end" if grouped else ", batch" * plan.turns,
         "facts": "\n".join(f"// {line}" for line in _places(plan)),
         "schedule": "\n".join(f"// {line}" for line in schedule(plan)),
         "places": "\n\n".join(source.code for source in (plan.d_index, place_of(plan.d))),
-        "arrive": ARRIVE if one else ARRIVE_AT,
+        "map": pipeline.MAP,
+        "barriers": pipeline.barriers(plan.stages, pipeline.ARRIVE if one else ARRIVE_AT),
         "fetches": "\n\n".join(_fetches(plan)),
-        "store_given": listed("int x#", columns),
-        "store_rank": len(columns),
-        "store_slots": listed("%#", (2 + column for column in columns)),
-        "store_operands": listed('"r"(x#)', columns),
         "put": _put(plan),
         "multiply": multiplied(plan, begins=True),
         "batch_of": "const int batch = t / (down * along);\nt %= down * along;" if plan.turns else "",
@@ -553,16 +478,11 @@ def _fetches(plan: HopperPlan) -> Iterator[str]:
     """Yield the functions that load boxes, by one block or for several, of so many dimensions."""
     kinds = {(plan.shared_by(own) > 1, 2 + plan.is_many(own)) for own in plan.operands}
     for shared, rank in sorted(kinds):
-        numbers = range(rank)
-        slots = {
-            "at": listed("x#", numbers),
-            "given": listed("int x#", numbers),
-            "rank": rank,
-            "slots": listed("%#", range(3, 3 + rank)),
-            "operands": listed('"r"(x#)', numbers),
-            "mask": 3 + rank,
-        }
-        yield filled(SHARE if shared else FETCH, slots)
+        yield (
+            filled(SHARE, {"mask": 3 + rank, **pipeline.coordinates(rank, 3)})
+            if shared
+            else pipeline.fetch(rank)
+        )
 
 
 # -- products ----------------------------------------------------------------------------------------
@@ -591,10 +511,9 @@ def _chain_ends(plan: HopperPlan) -> dict[str, object]:
     sums = "stage_sums" if plan.promotes else "d"
     own: dict[str, object] = {
         "sums": plan.registers,
-        "registers": ", ".join(f'"+{letter}"({sums}[{part}][r])' for part in parts),
         "added": "\n".join(f"d[{at}][r] = stage_sums[{at}][r] + (k > 0 ? d[{at}][r] : 0);" for at in parts),
     }
-    own["touched"] = filled(TOUCHED, own)
+    own["touched"] = pipeline.touched([f"{sums}[{part}]" for part in parts], plan.registers, letter)
     if plan.promotes:
         return {"before": "", "ended": filled(PROMOTED, own), "last_ended": ""}
     return {"before": "unsigned before = 0;", "ended": ENDED, "last_ended": filled(LAST_ENDED, own)}
@@ -605,7 +524,7 @@ def _chain_ends(plan: HopperPlan) -> dict[str, object]:
 
 def _put(plan: HopperPlan) -> str:
     if plan.out.bits == 16:
-        return PUT
+        return pipeline.PUT
     kind, code = {"f32": ("float", "f"), "s32": ("int", "r")}.get(plan.out.name, ("", ""))
     if plan.out.bits == 32:
         slots = {
