@@ -17,7 +17,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
-from tilewise.questions import SUMMARIES
+from tilewise.questions import FORMS, SUMMARIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.calls import parse
     from tilewise.moves import move
     from tilewise.moves.plan import plan
-    from tilewise.products import gemm
+    from tilewise.products import attention, gemm
     from tilewise.questions.agree import agree
     from tilewise.questions.at import at
     from tilewise.questions.banks import banks
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tilewise.questions.code import code
     from tilewise.questions.descriptor import descriptor
     from tilewise.questions.emit import emit
+    from tilewise.questions.emit_attention import emit_attention
     from tilewise.questions.emit_gemm import emit_gemm
     from tilewise.questions.emit_move import emit_move
     from tilewise.questions.explain import explain
@@ -84,6 +85,7 @@ __all__ = [
     "agree",
     "algebra",
     "at",
+    "attention",
     "banks",
     "bx",
     "by",
@@ -96,6 +98,7 @@ __all__ = [
     "code",
     "descriptor",
     "emit",
+    "emit_attention",
     "emit_gemm",
     "emit_move",
     "explain",
@@ -143,16 +146,16 @@ def __getattr__(name: str) -> Any:
         from tilewise import moves
 
         return getattr(moves, name)
-    if name == "gemm":
-        from tilewise.products import gemm
+    if name in ("gemm", "attention"):
+        from tilewise import products
 
-        globals()[name] = gemm  # the next use finds it at once
-        return gemm
+        globals()[name] = getattr(products, name)  # the next use finds it at once
+        return globals()[name]
     if name == "algebra":
         from importlib import import_module
 
         return import_module("tilewise.algebra")
-    if name in SUMMARIES or name in ("emit_gemm", "emit_move"):
+    if name in SUMMARIES or name in FORMS["emit"].values():
         return _layout.questions[name]
     raise AttributeError(
         f"module 'tilewise' has no attribute {name!r}", name=name, obj=_sys.modules[__name__]

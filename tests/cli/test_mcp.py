@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tilewise.cli.mcp import MOST, WITHHELD, answer, bounded, mcp, names, schema_of
-from tilewise.questions import SUMMARIES
+from tilewise.questions import FORMS, SUMMARIES
 from tilewise.questions.asking import inputs
 
 anyio = pytest.importorskip("anyio", reason="mcp is not installed")
@@ -34,7 +34,7 @@ def asked(*calls: tuple[str, dict], at=None):
 
 def test_each_question_is_a_tool_with_the_inputs_of_its_signature():
     tools, _ = asked()
-    assert {tool.name for tool in tools} == {*SUMMARIES, "emit_move", "emit_gemm"} - {*WITHHELD}
+    assert {tool.name for tool in tools} == {*SUMMARIES, *FORMS["emit"].values()} - {*WITHHELD}
     by_name = {tool.name: tool for tool in tools}
     properties = by_name["banks"].input_schema["properties"]
     assert {"layout", "dtype", "access"} <= properties.keys()

@@ -12,11 +12,11 @@ import pytest
 
 import tilewise
 from tilewise import LayoutError, S, m
-from tilewise.questions import OF_THE_SHELL, SUMMARIES
+from tilewise.questions import FORMS, OF_THE_SHELL, SUMMARIES
 from tilewise.questions.asking import HIDDEN, inputs
 
 TILE = S[64, 64]
-ASKED = sorted({*SUMMARIES, "emit_move", "emit_gemm"} - {*OF_THE_SHELL, "algebra", "plan"})
+ASKED = sorted({*SUMMARIES, *FORMS["emit"].values()} - {*OF_THE_SHELL, "algebra", "plan"})
 
 HEAVY = ("numpy", "rich", "argparse", "json", "tilewise.notation", "tilewise.hardware", "tilewise.moves")
 

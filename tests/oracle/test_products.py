@@ -38,7 +38,7 @@ def test_lines_of_tensors_are_those_of_the_tensor_maps(torch: Any) -> None:
         plan, _ = plan_of(a, b, out)
         assert plan.batched == bool(batches)
         assert [own.major for own in plan.operands] == ["k" if way == "k" else "mn" for way in (of_a, of_b)]
-        for x, found in zip((a, b, out), matrices_of(plan, a, b, out), strict=True):
+        for x, found in zip((a, b, out), matrices_of(plan, a, b, out).values(), strict=True):
             fast, slow = (-1, -2) if x.stride(-1) == 1 else (-2, -1)
             assert found.extents == (x.shape[fast], x.shape[slow], *x.shape[:-2])
             assert found.strides == tuple(2 * x.stride(way) for way in (slow, *range(x.dim() - 2)))
@@ -52,7 +52,7 @@ def test_a_matrix_of_one_column_lies_as_tma_takes_it(torch: Any) -> None:
     out = torch.empty(72, 128).bfloat16()
     plan, _ = plan_of(a, b, out)
     assert [own.major for own in plan.operands] == ["mn", "mn"]
-    assert [found.strides for found in matrices_of(plan, a, b, out)] == [(144,), (256,), (256,)]
+    assert [found.strides for found in matrices_of(plan, a, b, out).values()] == [(144,), (256,), (256,)]
 
 
 def test_groups_have_a_matrix_each(torch: Any) -> None:
@@ -62,7 +62,7 @@ def test_groups_have_a_matrix_each(torch: Any) -> None:
     ends, scales = torch.tensor([100, 100, 4096], dtype=torch.int32), (torch.ones(1), torch.ones(3))
     plan, _ = plan_of(a, b, out, None, b[:, :, 0].contiguous(), False, *scales, ends)
     assert (plan.grouped, plan.batched, plan.cluster, plan.finish.scales) == (True, False, (1, 2), "tensor")
-    assert [len(found.extents) for found in matrices_of(plan, a, b, out)] == [2, 3, 2]
+    assert [len(found.extents) for found in matrices_of(plan, a, b, out).values()] == [2, 3, 2]
 
 
 def errors(torch: Any) -> dict[str, Any]:
@@ -191,13 +191,13 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_launch_describes_what_is_new_in_the_context_of_its_device(torch: Any, driver: Any) -> None:
-    from tilewise.products.device import BoundProduct
+    from tilewise.products.device import bound_product
     from tilewise.products.run import matrices_of, plan_of
 
     a, b, out = (torch.zeros(128, 256).bfloat16() for _ in range(3))
     out = torch.zeros(128, 128).bfloat16()
     plan, _ = plan_of(a, b, out)
-    launch = BoundProduct(plan, 0, matrices_of(plan, a, b, out), [], [128, 128, 256])
+    launch = bound_product(plan, 0, matrices_of(plan, a, b, out), [], [128, 128, 256])
     driver.calls.clear()
     launch([1 << 20, 2 << 20, 3 << 20], [], 9)
     launch([1 << 20, 2 << 20, 3 << 20], [], 9)

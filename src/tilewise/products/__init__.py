@@ -1,8 +1,9 @@
-"""Products of matrices by emitted kernels: D = A B^T of torch's tensors on a GPU.
+"""Products by emitted kernels: D = A B^T, and attention, of torch's tensors on a GPU.
 
-run      from tensors to a launch
-device   kernels with tensor maps on a GPU
-traced   the product as an operator that torch.compile keeps
+run        from matrices to a launch
+attend     from queries, keys and values to a launch
+device     kernels with tensor maps on a GPU
+traced     both as operators that torch.compile keeps
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from tilewise.products.attend import attended
 from tilewise.products.run import check_no_gradient, product
 
 
@@ -55,3 +57,29 @@ def gemm(
 
         return traced(*words)
     return product(*words)
+
+
+def attention(
+    q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False, scale: float | None = None
+) -> Any:
+    """Return softmax(scale Q K^T) V of each head and batch, of tensors of torch on a Hopper GPU.
+
+    Q is [batches, heads, M, D] and K and V are [batches, heads, N, D], as
+    `torch.nn.functional.scaled_dot_product_attention` takes them; D is 64 or 128, the type bfloat16 or
+    float16. K and V may have fewer heads, each for several neighbouring heads of Q. Any strides will do if
+    rows are contiguous and begin at multiples of 16 bytes.
+
+    With `causal`, row i sees the keys up to i. `scale` is positive, and 1 / sqrt(D) if it is not given. `out`
+    is written if it is given. No gradient is passed on: inputs that need one are refused.
+
+        refused  TW704 tensors that do not fit together, or that TMA does not take; TW602 another D or type;
+                 TW608 another GPU
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.is_grad_enabled():
+        check_no_gradient(q, k, v)
+    if torch is not None and torch.compiler.is_compiling():
+        from tilewise.products.traced import traced_attention
+
+        return traced_attention(q, k, v, out, causal, scale)
+    return attended(q, k, v, out, causal, scale)

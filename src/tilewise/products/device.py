@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 from tilewise.codegen.gemm import HopperPlan, kernel_source
-from tilewise.codegen.gemm.host import tma_type
+from tilewise.codegen.parts.pipeline import tma_type
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
@@ -68,25 +68,24 @@ class Arguments:
             cell.value = word
 
 
-class BoundProduct:
+class BoundKernel:
     """A kernel with its arguments, for tensors of some extents. A call with addresses launches it."""
 
     def __init__(
         self,
-        plan: HopperPlan,
         index: int,
-        matrices: Sequence[TmaMatrix],
+        function: Any,
+        config: Any,
+        matrices: Mapping[str, TmaMatrix],
         words: Sequence[str],
         sizes: Sequence[int],
     ) -> None:
         self._driver = devices.driver()
-        self._function = _function(plan, index)
-        self._matrices, self._lock = matrices, Lock()
+        self._function, self._config, self._context = function, config, context(index)
+        self._names, self._matrices, self._lock = tuple(matrices), tuple(matrices.values()), Lock()
         self._arguments = Arguments(len(matrices), words, sizes)
         self._maps: list[dict[int, bytes]] = [{} for _ in matrices]
         self._known: Sequence[int] = ()
-        self._context = context(index)
-        self._config = _configured(plan.first, index, self._function, matrices[-1])
 
     def __call__(self, addresses: Sequence[int], words: Sequence[Any], stream: int) -> None:
         """Launch on a stream, and return at once."""
@@ -103,17 +102,15 @@ class BoundProduct:
             checked(in_context(driver, self._context, driver.cuLaunchKernelEx, *launch))
 
     def _check_apart(self, addresses: Sequence[int]) -> None:
-        """Refuse a result that lies over A or B, or tensors without storage of their own."""
-        for name, address in zip("ABD", addresses, strict=True):
+        """Refuse a result, which is the last one, over others, and tensors without storage of their own."""
+        for name, address in zip(self._names, addresses, strict=True):
             if address == 0:
                 hint = "x.to_local() is a DTensor's part on this device"
                 raise LayoutError("TW704", f"{name} has no storage", hint=hint)
         ends = [address + own.reach for address, own in zip(addresses, self._matrices, strict=True)]
-        for at in range(2):
-            if addresses[at] < ends[2] and addresses[2] < ends[at]:
-                raise LayoutError(
-                    "TW704", f"the result lies over {'AB'[at]}", hint="out= of storage of its own"
-                )
+        for name, begin, end in zip(self._names[:-1], addresses, ends, strict=False):
+            if begin < ends[-1] and addresses[-1] < end:
+                raise LayoutError("TW704", f"the result lies over {name}", hint="out= of storage of its own")
 
     def _map(self, at: int, address: int) -> bytes:
         """Return the tensor map of a matrix at an address."""
@@ -123,7 +120,7 @@ class BoundProduct:
         if address % ALIGNED:
             raise LayoutError(
                 "TW704",
-                f"{'ABD'[at]} begins at byte {address % ALIGNED} of {ALIGNED}",
+                f"{self._names[at]} begins at byte {address % ALIGNED} of {ALIGNED}",
                 hint="TMA takes multiples: x.clone() begins at one",
             )
         if len(known) >= MAPS:
@@ -148,6 +145,20 @@ class BoundProduct:
         return known[address]
 
 
+def bound_product(
+    plan: HopperPlan,
+    index: int,
+    matrices: Mapping[str, TmaMatrix],
+    words: Sequence[str],
+    sizes: Sequence[int],
+) -> BoundKernel:
+    """Return the kernel of a plan for matrices, of which D is the last."""
+    function = _function(plan, index)
+    return BoundKernel(
+        index, function, _of_all(plan.first, index, function, matrices["D"]), matrices, words, sizes
+    )
+
+
 class BoundTotal:
     """The kernel that adds up the sums of all parts of K."""
 
@@ -167,17 +178,14 @@ class BoundTotal:
             checked(in_context(self._driver, self._context, self._driver.cuLaunchKernel, *launch))
 
 
-def _configured(plan: HopperPlan, index: int, function: Any, d: TmaMatrix) -> Any:
+def _of_all(plan: HopperPlan, index: int, function: Any, d: TmaMatrix) -> Any:
     """Return how a kernel is launched: as many blocks as the GPU runs at once, or as there are tiles."""
     driver = devices.driver()
-    config, names = driver.CUlaunchConfig(), driver.CUlaunchAttributeID
-    down, along = plan.cluster
+    names, (down, along) = driver.CUlaunchAttributeID, plan.cluster
     tiles = -(-d.extents[1] // (plan.m * down)) * -(-d.extents[0] // (plan.n * along))
     tiles *= d.extents[2] if plan.turns else 1
-    config.gridDimX = plan.blocks * (multiprocessors(index) // plan.blocks)
-    config.gridDimY = config.gridDimZ = 1
-    config.blockDimX, config.blockDimY, config.blockDimZ = plan.threads, 1, 1
-    config.sharedMemBytes = plan.shared_bytes
+    blocks = plan.blocks * (multiprocessors(index) // plan.blocks)
+    config = configured((blocks, 1, 1), plan.threads, plan.shared_bytes)
     ahead, cluster = driver.CUlaunchAttribute(), driver.CUlaunchAttribute()
     ahead.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     ahead.value.programmaticStreamSerializationAllowed = 1
@@ -191,6 +199,15 @@ def _configured(plan: HopperPlan, index: int, function: Any, d: TmaMatrix) -> An
     return config
 
 
+def configured(grid: tuple[int, int, int], threads: int, shared: int) -> Any:
+    """Return how a kernel is launched: its blocks, their threads, and their bytes of shared memory."""
+    config = devices.driver().CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = threads, 1, 1
+    config.sharedMemBytes = shared
+    return config
+
+
 @lru_cache(maxsize=64)
 def multiprocessors(index: int) -> int:
     """Return the multiprocessors of a GPU."""
@@ -200,26 +217,26 @@ def multiprocessors(index: int) -> int:
     return int(checked(driver.cuDeviceGetAttribute(asked, device)))
 
 
+def _function(plan: HopperPlan, index: int, which: str = "") -> Any:
+    """Return a kernel of a plan, loaded on a GPU."""
+    source = Source(f"{plan.called}.cu", kernel_source(plan))
+    return loaded(source, f"{plan.called}{which}", index, 0 if which else plan.first.shared_bytes)
+
+
 @lru_cache(maxsize=1024)
-def _module(plan: HopperPlan, index: int) -> Any:
-    """Return the machine code of a plan, loaded on the current device."""
+def loaded(source: Source, name: str, index: int, shared: int) -> Any:
+    """Return a kernel of a program, loaded on a GPU and allowed so much shared memory."""
+    driver, own = devices.driver(), context(index)
+    function = checked(
+        in_context(driver, own, driver.cuModuleGetFunction, _module(source, index), name.encode())
+    )
+    limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    checked(in_context(driver, own, driver.cuFuncSetAttribute, function, limit, shared))
+    return function
+
+
+@lru_cache(maxsize=1024)
+def _module(source: Source, index: int) -> Any:
     driver = devices.driver()
     devices.find(index, capability=devices.HOPPER)
-    code = cubin(Source(f"{plan.called}.cu", kernel_source(plan)))
-    return checked(in_context(driver, context(index), driver.cuModuleLoadData, code))
-
-
-@lru_cache(maxsize=1024)
-def _function(plan: HopperPlan, index: int, which: str = "") -> Any:
-    """Return a kernel of a plan, loaded on the current device."""
-    driver = devices.driver()
-    module = _module(plan, index)
-    name = f"{plan.called}{which}".encode()
-    own = context(index)
-    function = checked(in_context(driver, own, driver.cuModuleGetFunction, module, name))
-    if which:
-        return function
-    limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    words = function, limit, plan.first.shared_bytes
-    checked(in_context(driver, own, driver.cuFuncSetAttribute, *words))
-    return function
+    return checked(in_context(driver, context(index), driver.cuModuleLoadData, cubin(source)))

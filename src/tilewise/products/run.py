@@ -14,7 +14,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.modes import Mode
 from tilewise.moves.types import given_type
-from tilewise.products.device import ALIGNED, BoundProduct, BoundTotal, TmaMatrix, multiprocessors
+from tilewise.products.device import ALIGNED, BoundTotal, TmaMatrix, bound_product, multiprocessors
 
 PAIR = 8
 """Bytes of two elements of C or bias, at most, which are read together."""
@@ -114,7 +114,7 @@ def _whole(plan: HopperPlan, parts: int, a: Any, b: Any, out: Any) -> ProductCal
     """Return the launch of one kernel."""
     sizes = [*out.shape[-2:], a.shape[-1], *b.shape[:-2]]
     sizes += [out.stride(-2) * out.element_size()] * plan.grouped
-    kernel = BoundProduct(plan, a.get_device(), matrices_of(plan, a, b, out), _words(plan), sizes)
+    kernel = bound_product(plan, a.get_device(), matrices_of(plan, a, b, out), _words(plan), sizes)
     return lambda a, b, out, words, stream: kernel(
         [a.data_ptr(), b.data_ptr(), out.data_ptr()], words, stream
     )
@@ -128,7 +128,7 @@ def _in_parts(plan: HopperPlan, parts: int, a: Any, b: Any, out: Any) -> Product
     def room() -> Any:
         return out.new_empty((parts, m, n), dtype=kind)
 
-    kernel = BoundProduct(plan, index, matrices_of(plan.first, a, b, room()), [], [m, n, a.shape[-1], parts])
+    kernel = bound_product(plan, index, matrices_of(plan.first, a, b, room()), [], [m, n, a.shape[-1], parts])
     total = BoundTotal(plan, index, _words(plan), [m, n, parts, out.stride(0) * out.element_size()])
 
     def launch(a: Any, b: Any, out: Any, words: Sequence[Any], stream: int) -> None:
@@ -268,13 +268,13 @@ def plan_of(
     return plan, choice.parts
 
 
-def matrices_of(plan: HopperPlan, a: Any, b: Any, out: Any) -> list[TmaMatrix]:
-    """Return the tensors as TMA sees them.
+def matrices_of(plan: HopperPlan, a: Any, b: Any, out: Any) -> dict[str, TmaMatrix]:
+    """Return the tensors as TMA sees them, by their names.
 
     refused  TW704 lines that do not begin at multiples of 16 bytes
     """
     pairs = ((a, plan.a), (b, plan.b), (out, plan.d))
-    return [_described(x, own, own.name, *plan.box_and_mode(own)) for x, own in pairs]
+    return {own.name: _described(x, own, own.name, *plan.box_and_mode(own)) for x, own in pairs}
 
 
 def _unfit(what: str, hint: str) -> LayoutError:

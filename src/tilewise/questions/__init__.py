@@ -57,5 +57,5 @@ SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in gro
 OF_THE_SHELL = ("tour", "completion", "mcp")
 """Commands about the command line itself, whose modules are in `tilewise.cli`."""
 
-FORMS = {"emit": {"move": "emit_move", "gemm": "emit_gemm"}}
+FORMS = {"emit": {"move": "emit_move", "gemm": "emit_gemm", "attention": "emit_attention"}}
 """{a question: {its first word: a question with inputs of its own, which that word stands for}}."""

@@ -2,6 +2,8 @@
 
   tilewise emit gemm --dtype bf16 --out bf16
   tilewise emit gemm --help
+  tilewise emit attention --dtype bf16 --head 64 --causal
+  tilewise emit attention --help
   tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16 --host
   tilewise emit move --help
   tilewise emit wgmma --tile 64x128x64 --dtype bf16
@@ -11,8 +13,8 @@
   tilewise emit mma --tile 64x64x32 --dtype f16 --layout-a 'S[(64, 32) : (40, 1)]' --warps 2x2
   tilewise emit mma --tile 64x64x32 --dtype f16 --out f16 --store stmatrix --arch sm_90
 
-gemm is the kernel of a whole product on Hopper, and move the one that moves a tensor. Both have options of
-their own.
+gemm is the kernel of a whole product on Hopper, attention that of softmax(Q K^T) V, and move the one that
+moves a tensor. They have options of their own.
 
 wgmma: the numbers for a kernel that you have, in C++: descriptors, what each step adds to them, and the
 function around the instruction; or the same in CuTe's words. M of the tile is a multiple of 64, N one that
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 USAGE = """\
 tilewise emit gemm --dtype T [options]
+       tilewise emit attention --dtype T [options]
        tilewise emit wgmma --tile MxNxK --dtype T [options]
        tilewise emit mma --tile MxNxK --dtype T [options]
        tilewise emit [move] SRC DST --dtype T [options]"""

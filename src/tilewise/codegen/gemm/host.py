@@ -6,11 +6,8 @@ from tilewise.codegen.gemm.finish import parameters
 from tilewise.codegen.gemm.kernel import cluster_slots, kernel_source
 from tilewise.codegen.gemm.plan import HopperPlan
 from tilewise.codegen.parts.copies import BYTE, Staged
+from tilewise.codegen.parts.pipeline import tma_type
 from tilewise.codegen.parts.template import check_free, filled
-from tilewise.core.dtypes import DType
-
-TMA_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32", "tf32": "FLOAT32", "s32": "INT32"}
-"""{type: its name in a tensor map}; types of 8 bits are moved as UINT8."""
 
 PROGRAM = """\
 #include <cuda.h>
@@ -155,12 +152,3 @@ def _map(plan: HopperPlan, own: Staged) -> str:
         "mode": f"CU_TENSOR_MAP_SWIZZLE_{mode.name.upper()}",
     }
     return filled(MAP, slots)
-
-
-def tma_type(dtype: DType) -> str:
-    """Return the name of a type in a tensor map.
-
-    >>> tma_type(DType.of("e4m3"))
-    'UINT8'
-    """
-    return TMA_TYPES.get(dtype.name, "UINT8")

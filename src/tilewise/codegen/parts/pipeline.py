@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewise.codegen.parts.template import filled, listed
+from tilewise.core.dtypes import DType
+
+TMA_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32", "tf32": "FLOAT32", "s32": "INT32"}
+"""{type: its name in a tensor map}; types of 8 bits are moved as UINT8."""
 
 MAP = """\
 #ifndef CUDA_VERSION // cuda.h has it
@@ -120,3 +124,12 @@ def touched(sums: Sequence[str], count: int, letter: str = "f") -> str:
     """Return the lines after which the sums of a chain may be read: the compiler moves no read above them."""
     registers = ", ".join(f'"+{letter}"({own}[r])' for own in sums)
     return filled(TOUCHED, {"sums": count, "registers": registers})
+
+
+def tma_type(dtype: DType) -> str:
+    """Return the name of a type in a tensor map.
+
+    >>> tma_type(DType.of("e4m3"))
+    'UINT8'
+    """
+    return TMA_TYPES.get(dtype.name, "UINT8")
