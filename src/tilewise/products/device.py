@@ -83,6 +83,7 @@ class BoundKernel:
         self._driver = devices.driver()
         self._function, self._config, self._context = function, config, context(index)
         self._names, self._matrices, self._lock = tuple(matrices), tuple(matrices.values()), Lock()
+        self._reach = [own.reach for own in self._matrices]
         self._arguments = Arguments(len(matrices), words, sizes)
         self._maps: list[dict[int, bytes]] = [{} for _ in matrices]
         self._known: Sequence[int] = ()
@@ -103,13 +104,12 @@ class BoundKernel:
 
     def _check_apart(self, addresses: Sequence[int]) -> None:
         """Refuse a result, which is the last one, over others, and tensors without storage of their own."""
-        for name, address in zip(self._names, addresses, strict=True):
-            if address == 0:
-                hint = "x.to_local() is a DTensor's part on this device"
-                raise LayoutError("TW704", f"{name} has no storage", hint=hint)
-        ends = [address + own.reach for address, own in zip(addresses, self._matrices, strict=True)]
-        for name, begin, end in zip(self._names[:-1], addresses, ends, strict=False):
-            if begin < ends[-1] and addresses[-1] < end:
+        if 0 in addresses:
+            hint = "x.to_local() is a DTensor's part on this device"
+            raise LayoutError("TW704", f"{self._names[addresses.index(0)]} has no storage", hint=hint)
+        out, end = addresses[-1], addresses[-1] + self._reach[-1]
+        for name, begin, reach in zip(self._names[:-1], addresses, self._reach, strict=False):
+            if begin < end and out < begin + reach:
                 raise LayoutError("TW704", f"the result lies over {name}", hint="out= of storage of its own")
 
     def _map(self, at: int, address: int) -> bytes:
