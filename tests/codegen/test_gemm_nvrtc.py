@@ -11,6 +11,7 @@ from tests.codegen.test_gemm import CASES as PRODUCTS
 from tests.codegen.test_gemm import plan_of
 from tests.codegen.wgmma_cases import CASES
 
+from tilewise.codegen import attention
 from tilewise.codegen.gemm import Finish, kernel_source, planned
 from tilewise.codegen.wgmma.styles import constants_source
 
@@ -39,6 +40,16 @@ def kernels() -> Iterator[tuple[str, str]]:
     for workers, tile in ((1, (64, 256)), (1, (128, 128)), (2, (128, 192))):
         plan = planned(tile, "bf16", workers=workers, cluster=(1, 1), out="bf16")
         yield f"{workers} warpgroups", kernel_source(plan)
+    for head, causal, dtype in (
+        (64, False, "f16"),
+        (64, True, "bf16"),
+        (128, False, "bf16"),
+        (128, True, "f16"),
+    ):
+        yield (
+            f"attention {head}, {dtype}",
+            attention.kernel_source(attention.planned(head, dtype, causal=causal)),
+        )
 
 
 @pytest.mark.parts(3)

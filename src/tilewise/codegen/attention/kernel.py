@@ -215,10 +215,10 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
         };
         asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory"); // all have read Q
         #pragma unroll
-        for (unsigned p = 0; p < $o_pairs; p += 4) { // a lane has the address of a row of matrix lane / 8
+        for (unsigned x = 0; x < $o_pairs; x += 4) { // a lane has the address of a row of matrix lane / 8
             const auto at = $o_at;
             put(mine + q_place(at.i, at.j / 4) * 16,
-                pair_of(p), pair_of(p + 1), pair_of(p + 2), pair_of(p + 3));
+                pair_of(x), pair_of(x + 1), pair_of(x + 2), pair_of(x + 3));
         }
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // TMA sees the tile
         asm volatile("bar.sync %0, 128;" :: "r"(warpgroup) : "memory");
@@ -277,7 +277,7 @@ def kernel_source(plan: AttentionPlan) -> str:
         "edge": "min(first + (int)at.i + 1, N)" if plan.causal else "N",
         "s_at": call(plan.index, warp="warp", lane="lane", reg="r / 2"),
         "o_pairs": plan.values.registers // 2,
-        "o_at": call(plan.index, warp="warp", lane="lane % 8 * 4", reg="p + lane / 8"),
+        "o_at": call(plan.index, warp="warp", lane="lane % 8 * 4", reg="x + lane / 8"),
         "stores": "\n".join(
             f"store({plus('mine', at * PANEL * M * 2)}, map_o, {at * PANEL}, first, head, batch);"
             for at in range(plan.panels)
