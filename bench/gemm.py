@@ -2,6 +2,8 @@
 
     python bench/gemm.py                 squares, and shapes of models, in bf16 and e4m3
     python bench/gemm.py --rounds 30
+    python bench/gemm.py --groups        groups of rows, beside one product of as many operations
+    python bench/gemm.py --parts         few tiles and a long K
     python bench/gemm.py --host          the host's time of a call
 
 It takes torch and a Hopper GPU. Inputs are random normal numbers. Launches of a round are one CUDA graph; the
@@ -32,10 +34,13 @@ MODELS = {
     "512 tokens, wide": (512, 28672, 4096),
     "512 tokens, deep": (512, 4096, 14336),
     "words, 2k tokens": (2048, 128256, 4096),
-    "odd": (3000, 5000, 2064),
+    "odd": (3000, 5008, 2064),
     "tall": (65536, 1024, 1024),
     "gradient of weights": (4096, 4096, 16384),
 }
+GROUPS = ((8, 512, 4096), (16, 512, 4096), (32, 512, 4096), (64, 512, 4096), (64, 16, 128), (16, 1, 128))
+"""Groups, and the least and the most rows of one; N and K are 4096."""
+LONG = ((512, 512, 16384), (128, 4096, 4096), (64, 4096, 14336), (1024, 1024, 8192), (256, 256, 65536))
 OPERATIONS = 4e13
 """Operations of a round."""
 
@@ -47,10 +52,17 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--host", action="store_true", help="the host's time of a call")
+    parser.add_argument("--groups", action="store_true", help="groups of rows")
+    parser.add_argument("--parts", action="store_true", help="few tiles and a long K")
     args = parser.parse_args()
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}")
     if args.host:
         host_times()
+    for groups, least, most in GROUPS if args.groups else ():
+        grouped(groups, least, most, args.rounds)
+    for shape in LONG if args.parts else ():
+        compared(" x ".join(map(str, shape)), shape, torch.bfloat16, args.rounds)
+    if args.host or args.groups or args.parts:
         return
     for name, kind in (("bf16", torch.bfloat16), ("e4m3", torch.float8_e4m3fn)):
         print(f"{name}: tilewise beside the library; the tie is the library beside itself")
@@ -82,6 +94,29 @@ def compared(words: str, shape: tuple[int, int, int], kind: Any, rounds: int) ->
         flush=True,
     )
     return ratio
+
+
+def grouped(groups: int, least: int, most: int, rounds: int) -> None:
+    """Print the rates of groups, of torch's groups, and of one product of as many operations."""
+    n = k = 4096
+    rows = [random.Random(at).randint(least, most) for at in range(groups)]
+    ends = torch.tensor(rows, device="cuda").cumsum(0).int()
+    a, b = (torch.randn(*shape, k, device="cuda").bfloat16() for shape in ((sum(rows),), (groups, n)))
+    one, out = b[0].clone(), torch.empty(sum(rows), n, dtype=torch.bfloat16, device="cuda")
+    ways: dict[str, Callable[[], Any]] = {
+        "ours": lambda: tilewise.gemm(a, b, out, ends=ends),
+        "torch": lambda: torch._grouped_mm(a, b.mT, offs=ends),
+        "one product": lambda: tilewise.gemm(a, one, out),
+    }
+    times = max(4, min(20, int(OPERATIONS / (2 * len(a) * n * k))))
+    seconds = in_turn({name: graph_of(way, times) for name, way in ways.items()}, rounds)
+    rate = 2e-12 * len(a) * n * k * times
+    rates = [f"{name} {rate / statistics.median(own):.0f}" for name, own in seconds.items()]
+    ratios = [
+        f"{ratio_of(seconds[name], seconds['ours']):.3f} of {name}" for name in ("torch", "one product")
+    ]
+    words = f"{groups} groups of {least} to {most} rows"
+    print(f"{words:28} {', '.join(rates)} TFLOP/s: {', '.join(ratios)}", flush=True)
 
 
 def ours(a: Any, b: Any, out: Any) -> Callable[[], Any]:

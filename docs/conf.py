@@ -47,7 +47,7 @@ nitpick_ignore_regex = [
     # what opens a device, or is handed on, is on no page
     (
         r"py:.*",
-        r"tilewise\.(gpu\.launch|check\.feeding\w*|codegen\.(w?g?mma|parts|gemm)\.\w+)\..*|Had|Owned|Question|Row|Int64s|Bools",
+        r"tilewise\.(gpu\.launch|check\.feeding\w*|codegen\.(w?g?mma|parts|gemm|attention)\.\w+)\..*|Had|Owned|Question|Row|Int64s|Bools",
     ),
     (r"py:.*", r"tilewise\.check\.access\.(access\.Stored|patterns\.Pattern)"),
     (

@@ -124,7 +124,7 @@ def test_texts_are_readable(head: int, dtype: str, causal: bool) -> None:
 
 
 def test_p_lies_where_s_was() -> None:
-    """What the kernel relies on, as a question: A of an instruction has the registers that its D has."""
+    """A of an instruction has the registers that its D has: the kernel relies on it."""
     for kind in ("bf16", "f16"):
         assert same("wgmma.D(f32, n=16)", f"wgmma.A({kind})").same
 

@@ -152,6 +152,78 @@ def test_torch_traces_it_as_one_operator(torch: Any) -> None:
     assert [name for name in found if "gemm" in name] == ["tilewise.gemm"]
 
 
+def test_torch_traces_attention_as_one_operator(torch: Any) -> None:
+    q, k = (torch.empty(2, heads, 40, 64, device="meta").bfloat16() for heads in (4, 2))
+    found = []
+
+    def kept(graph: Any, inputs: Any) -> Any:
+        found.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+        return graph.forward
+
+    def attention(q: Any, k: Any) -> Any:
+        return tilewise.attention(q, k, k, causal=True)
+
+    made = torch.compile(attention, backend=kept, fullgraph=True)(q, k)
+    assert (made.shape, made.dtype) == (q.shape, torch.bfloat16)
+    assert [name for name in found if "attention" in name] == ["tilewise.attention"]
+
+
+def test_lines_of_heads_are_those_of_the_tensor_maps(torch: Any) -> None:
+    """Each element that TMA finds by extents and strides is the tensor's."""
+    from tests.products.attention_on_device import drawn
+
+    from tilewise.products.attend import check_shapes, matrices_of, plan_of
+
+    for seed in range(40):
+        problem = drawn(seed, "cpu", 60)
+        tensors = problem.q, problem.k, problem.v, torch.empty_like(problem.q)
+        check_shapes(*tensors)
+        plan = plan_of(problem.q, problem.causal)
+        found = matrices_of(plan, *tensors)
+        assert {name: own.box for name, own in found.items()} == {
+            name: (64, rows, 1, 1)
+            for name, rows in (("Q", 64), ("K", plan.keys), ("V", plan.keys), ("O", 64))
+        }
+        for x, own in zip(tensors, found.values(), strict=True):
+            assert own.extents == tuple(x.shape[::-1])
+            for way, stride in zip((2, 1, 0), own.strides, strict=True):
+                assert x.shape[way] == 1 or stride == 2 * x.stride(way)
+
+
+def test_what_is_no_attention_has_an_error_that_says_why(torch: Any) -> None:
+    from tilewise.products.attend import matrices_of, plan_of
+
+    q = torch.zeros(2, 4, 16, 64).bfloat16()
+    many = torch.zeros(1, 1 << 16, 1, 64).bfloat16()
+    for words, given in {
+        "Q, K, V and O are ndarray": (np.zeros((2, 2)), q, q),
+        "Q is [2, 4, 16, 64], K [2, 4, 16] and V": (q, q[..., 0], q[..., 0]),
+        "Q is [2, 4, 16, 64], K [2, 3, 16, 64] and V": (q, q[:, :3], q[:, :3]),
+        "K [2, 4, 16, 64] and V [2, 4, 8, 64]": (q, q, q[:, :, :8]),
+        "K [2, 4, 0, 64]": (q, q[:, :, :0], q[:, :, :0]),
+        "and out is [2, 4, 8, 64]": (q, q, q, q[:, :, :8]),
+        "torch.float16 on cpu": (q, q.half(), q.half()),
+        "up to 65535 heads": (many, many, many),
+        "the tensors are not on a GPU": (q, q, q),
+    }.items():
+        with pytest.raises(LayoutError) as error:
+            tilewise.attention(*given)
+        assert error.value.code == "TW704"
+        assert words in str(error.value)
+    for scale in (0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(LayoutError, match="a scale of"):
+            tilewise.attention(q, q, q, scale=scale)
+    with pytest.raises(LayoutError, match="an input needs a gradient"):
+        tilewise.attention(q.requires_grad_(), q, q)
+    q = q.detach()
+    for wrong in (q.transpose(2, 3)[..., :16, :], torch.zeros(2, 4, 16, 65).bfloat16()[..., :64]):
+        with pytest.raises(LayoutError, match="K has the strides"):
+            matrices_of(plan_of(q, False), q, wrong, q, q)
+    with pytest.raises(tilewise.Refused, match="heads of 32 columns"):
+        tilewise.attention(q[..., :32], q[..., :32], q[..., :32])
+    assert tilewise.attention(q[:, :, :0], q, q).shape == (2, 4, 0, 64)
+
+
 class Driver:
     """The driver's calls, noted in place of made."""
 
@@ -253,3 +325,22 @@ def test_random_products_have_plans_and_their_definition_holds_of_torch(torch: A
             assert len(matrices_of(plan, problem.a, problem.b, problem.out)) == 3
         assert on_device.fault(problem) == "", problem.text
     assert tried > 50
+
+
+def test_a_launch_of_attention_has_a_block_for_each_tile(
+    torch: Any, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tilewise.products import attend
+
+    monkeypatch.setattr(attend, "loaded", lambda *words: 5)
+    problem = torch.zeros(2, 6, 300, 128).bfloat16(), *[torch.zeros(2, 3, 70, 128).bfloat16()] * 2
+    q = problem[0]
+    monkeypatch.setattr(type(q), "is_cuda", True)
+    bound = attend._bound(attend.plan_of(q, True), *problem, torch.empty_like(q))
+    assert (bound._config.gridDimX, bound._config.gridDimY, bound._config.gridDimZ) == (3, 6, 2)
+    assert bound._config.sharedMemBytes == 163912
+    assert bound._config.numAttrs == 0
+    bound([1 << 20, 2 << 20, 3 << 20, 4 << 20], [0.5], 9)
+    assert driver.calls.count("encode") == 4
+    with pytest.raises(LayoutError, match="the result lies over Q"):
+        bound([1 << 20, 2 << 20, 3 << 20, 1 << 20], [0.5], 9)

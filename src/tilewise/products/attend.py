@@ -31,17 +31,18 @@ def attended(q: Any, k: Any, v: Any, out: Any, causal: bool, scale: float | None
     launch = _KNOWN.get((facts, causal))
     if launch is None:
         check_shapes(q, k, v, out)
+    factor = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    if not 0 < factor < float("inf"):
+        hint = "a positive number: the largest score of a row has the largest weight"
+        raise _unfit(f"a scale of {factor}", hint)
+    if launch is None:
+        plan = plan_of(q, causal)
         if 0 in q.shape:
             return out
-        launch = _bound(plan_of(q, causal), q, k, v, out)
+        launch = _bound(plan, q, k, v, out)
         if len(_KNOWN) >= MOST:
             _KNOWN.pop(next(iter(_KNOWN)))
         _KNOWN[facts, causal] = launch
-    factor = q.shape[-1] ** -0.5 if scale is None else float(scale)
-    if not 0 < factor < float("inf"):
-        raise _unfit(
-            f"a scale of {factor}", "a positive number: the largest score of a row has the largest weight"
-        )
     torch: Any = sys.modules["torch"]
     stream = torch._C._cuda_getCurrentRawStream(q.get_device())
     launch([x.data_ptr() for x in (q, k, v, out)], [factor], stream)
