@@ -18,9 +18,10 @@ from tests.codegen.test_c import tool
 
 from tilewise import LayoutError, Refused
 from tilewise.check.tma import plan_copy
-from tilewise.codegen.gemm import Finish, HopperPlan, chosen, kernel_source, planned
+from tilewise.codegen.gemm import Finish, GemmProblem, HopperPlan, chosen, kernel_source, planned
 from tilewise.codegen.gemm.host import host_source
 from tilewise.codegen.gemm.plan import LOADER_REGISTERS, WORKER_REGISTERS
+from tilewise.core.dtypes import DType
 from tilewise.hardware.limits import REGISTERS, SHARED_BYTES
 from tilewise.simulate import Memory
 from tilewise.simulate.numbers import decode, encode
@@ -404,6 +405,23 @@ def test_what_is_refused_and_why(shape: Any, dtypes: Any, asked: Any, words: str
         planned(shape, *dtypes, **asked)
     assert no.value.code == "TW602"
     assert words in no.value.reason
+
+
+def test_all_candidates_of_a_problem_are_kernels() -> None:
+    rng = random.Random(7)
+    for _ in range(12):
+        name = rng.choice(["bf16", "f16", "e4m3", "s8", "tf32"])
+        majors = tuple(rng.choice(["k", "mn"]) if name in ("bf16", "f16") else "k" for _ in "AB")
+        extents = (rng.choice([rng.randint(1, 300), rng.randint(1, 9000)]) for _ in range(3))
+        types = DType.of(name), DType.of(name)
+        promotes, batches = name == "e4m3" and rng.random() < 0.5, rng.choice([1, 1, 5])
+        problem = GemmProblem(*extents, types, (majors[0], majors[1]), batches, promotes=promotes)
+        found = problem.candidates
+        assert found[0] == problem.chosen
+        assert len(set(found)) == len(found)
+        for choice in found:
+            more = {"cluster": choice.cluster, "group": choice.group, "splits": choice.parts > 1}
+            planned(choice.tile, *types, majors=majors, promotes=promotes, batched=batches > 1, **more)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

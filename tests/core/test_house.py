@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "moves": f"{BELOW_SHOW} gpu numpy",
     "products": "core codegen hardware gpu moves",
     "pictures": f"{BELOW_SHOW} compiled numpy rich PIL",
-    "questions": f"{BELOW_SHOW} compiled gpu moves pictures numpy rich __init__",
+    "questions": f"{BELOW_SHOW} compiled gpu moves products pictures numpy rich __init__",
     "cli": "core notation questions mcp mcp_types anyio __init__",
     "notebook": "core pictures anywidget traitlets",
     "testing": "core check compiled questions hypothesis",

@@ -160,15 +160,15 @@ def test_the_fastest_tile_is_remembered_and_right(torch, tmp_path, monkeypatch):
     from tilewise.moves.arrays import tuned
 
     monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path))
-    tuned._known.cache_clear()
+    tuned.kept.known.cache_clear()
     asked, told = plan(S[2047, 1024], S[(2047, 1024) : (1, 2047)], "u8"), []
     best = tuned.tuned(asked, told=told.append)
     print(*told, sep="\n")
-    tuned._known.cache_clear()
+    tuned.kept.known.cache_clear()
     assert tuned.remembered(asked, 0).way == best.way
     x = torch.randint(0, 256, (2047 * 1024,), dtype=torch.uint8, device="cuda")
     assert asked.bind()(x).equal(x.view(2047, 1024).T.flatten())
-    tuned._known.cache_clear()
+    tuned.kept.known.cache_clear()
 
 
 # -- torch -----------------------------------------------------------------------------------------

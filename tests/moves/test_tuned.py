@@ -53,10 +53,10 @@ class Timed(Driver):
 @pytest.fixture
 def timed(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path))
-    for kept in (tuning._known, device.gpu_of):
+    for kept in (tuning.kept.known, device.gpu_of):
         kept.cache_clear()
     yield Timed(monkeypatch)
-    for kept in (tuning._known, device.gpu_of, device.devices.context, run.bound_of):
+    for kept in (tuning.kept.known, device.gpu_of, device.devices.context, run.bound_of):
         kept.cache_clear()
 
 
@@ -74,7 +74,7 @@ def test_the_fastest_is_taken_and_remembered_by_other_processes(timed, tmp_path)
     assert len(tiles) > 2
     assert remembered(asked, 0) is asked
     assert tuned(asked).way == tiles[-1]
-    tuning._known.cache_clear()
+    tuning.kept.known.cache_clear()
     assert remembered(asked, 0).way == tiles[-1]
     said = json.loads((tmp_path / "moves.json").read_text())
     assert said == {"version": 1, "devices": {"made up": {shape_class(asked): list(traits(tiles[-1]))}}}
@@ -168,7 +168,7 @@ def test_a_bound_plan_launches_what_is_remembered(timed):
     asked = plan(*TURN)
     best = slowest_first(timed, asked)[-1]
     tuned(asked)
-    tuning._known.cache_clear()
+    tuning.kept.known.cache_clear()
     small = plan(S[64, 32], S[(64, 32) : (1, 64)], "f32")
     for own, launch in ((asked, (best.blocks, best.threads)), (small, small.launch[:2])):
         timed.said.clear()

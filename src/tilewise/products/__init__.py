@@ -3,6 +3,8 @@
 run        from matrices to a launch
 attend     from queries, keys and values to a launch
 device     kernels with tensor maps on a GPU
+choice     tiles for tensors, those of which were measured first
+tuned      tiles, measured on a GPU
 traced     both as operators that torch.compile keeps
 """
 

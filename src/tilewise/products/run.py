@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tilewise.codegen.gemm import Finish, HopperPlan, chosen, planned
-from tilewise.codegen.gemm.choice import MULTIPROCESSORS
+from tilewise.codegen.gemm import Finish, GemmProblem, HopperPlan, TileChoice, planned
 from tilewise.codegen.gemm.finish import addend_type
 from tilewise.codegen.parts.copies import Staged
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.modes import Mode
 from tilewise.moves.types import given_type
+from tilewise.products.choice import choice_of
 from tilewise.products.device import ALIGNED, BoundTotal, TmaMatrix, bound_product, multiprocessors
 
 PAIR = 8
@@ -102,12 +103,22 @@ def _remembered(key: Any, a: Any, b: Any, out: Any, out_dtype: Any, *more: Any) 
         raise _unfit(f"out_dtype is {out_dtype}, and out is of {out.dtype}", "leave out_dtype out")
     if 0 in out.shape and a.shape[-1]:
         return lambda *words: None
-    plan, parts = plan_of(a, b, out, *more, multiprocessors=multiprocessors(a.get_device()))
-    made = (_in_parts if parts > 1 else _whole)(plan, parts, a, b, out)
+    made = bound(*plan_of(a, b, out, *more, choose=_of_device(a.get_device())), a, b, out)
     if len(_KNOWN) >= MOST:
         _KNOWN.pop(next(iter(_KNOWN)))
     _KNOWN[key] = made
     return made
+
+
+def _of_device(index: int) -> Callable[[GemmProblem], TileChoice]:
+    """Return the function that chooses for a GPU: what was measured there, or else what follows from it."""
+    count = multiprocessors(index)
+    return lambda problem: choice_of(replace(problem, multiprocessors=count), index)
+
+
+def bound(plan: HopperPlan, parts: int, a: Any, b: Any, out: Any) -> ProductCall:
+    """Return the launch of a plan for such tensors: of one kernel, or of two where K is split."""
+    return (_in_parts if parts > 1 else _whole)(plan, parts, a, b, out)
 
 
 def _whole(plan: HopperPlan, parts: int, a: Any, b: Any, out: Any) -> ProductCall:
@@ -195,7 +206,7 @@ def plan_of(
     ends: Any = None,
     promote: bool = False,
     *,
-    multiprocessors: int = MULTIPROCESSORS,
+    choose: Callable[[GemmProblem], TileChoice] = lambda problem: problem.chosen,
 ) -> tuple[HopperPlan, int]:
     """Return the plan of the kernel for such tensors, and the parts of K.
 
@@ -226,23 +237,16 @@ def plan_of(
     own = many[0] if grouped else 1
     finish = Finish(alpha, _scales(scale_a, scale_b, m, n, own), c is not None, bias is not None)
     majors = ["k" if _lies(x, name) else "mn" for x, name in ((a, "A"), (b, "B"))]
-    choice = chosen(
-        -(-m // own),
-        n,
-        k,
-        *types,
-        majors=(majors[0], majors[1]),
-        batches=many[0] if many else 1,
-        grouped=grouped,
-        multiprocessors=multiprocessors,
-        splits=n % 2 == 0 and not many,
-        promotes=promote,
+    lies = majors[0], majors[1]
+    batches, splits = many[0] if many else 1, n % 2 == 0 and not many
+    choice = choose(
+        GemmProblem(-(-m // own), n, k, (types[0], types[1]), lies, batches, grouped, splits, promote)
     )
     plan = planned(
         choice.tile,
         *types,
         out=given_type(out.dtype),
-        majors=(majors[0], majors[1]),
+        majors=lies,
         cluster=choice.cluster,
         group=choice.group,
         finish=finish,

@@ -4,6 +4,7 @@
   tilewise emit gemm --dtype bf16 --problem 2048x2048x2048 --host
   tilewise emit gemm --dtype e4m3 --out bf16 --scales row --bias
   tilewise emit gemm --dtype f16 --major-a mn --tile 128x192 --cluster 1x1 --alpha --c
+  tilewise emit gemm --dtype bf16 --problem 512x28672x4096 --tune
 
 M, N and K are any that TMA takes: lines of A, B and D are multiples of 16 bytes, and TMA cuts off what is
 beyond the edges. One warpgroup loads, and the others multiply. Blocks of a cluster share what they load.
@@ -11,13 +12,17 @@ Each block takes tiles in turn, and a tile leaves while the next is under way. A
 layout of each operand and the schedule. The kernel is CUDA C++ with plain PTX and includes nothing. With
 --host a function that launches it follows, which needs CUDA's headers.
 
---problem takes tile and cluster from times measured on an H200. tilewise.gemm(a, b) runs the same kernels
-on tensors of torch.
+--problem takes tile and cluster from times measured on an H200. With --tune they are measured on this
+machine's GPU, which takes torch, and tilewise.gemm(a, b) takes the fastest from then on. It runs the same
+kernels on tensors of torch.
 """
 
 from __future__ import annotations
 
-from tilewise.core.errors import Refused
+import sys
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.questions.asking import asks
 from tilewise.questions.report import Report, fields_of, refused
 from tilewise.questions.texts import Texts, misused, refuse_given, sizes_in
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from tilewise.codegen.gemm import HopperPlan
+    from tilewise.codegen.gemm import GemmProblem, HopperPlan, TileChoice
     from tilewise.codegen.wgmma import Operand
     from tilewise.questions.asking import Type
 
@@ -58,6 +63,7 @@ USAGE = "tilewise emit gemm --dtype T [options]"
         },
         "the schedule": {
             "problem": "MxNxK: take tile and cluster that are the fastest for it",
+            "tune": "measure them on this machine's GPU, and remember the fastest for such problems",
             "tile": "MxN: the tile of D that a block computes (128x256, or 128x128 to promote)",
             "cluster": "RxC: blocks that share what they load, down M and along N (2x1)",
             "stages": "S: tiles of A and B in flight (all that there is room for)",
@@ -84,6 +90,7 @@ def emit_gemm(
     grouped: bool = False,
     splits: bool = False,
     problem: str | Sequence[int] | None = None,
+    tune: bool = False,
     tile: str | Sequence[int] | None = None,
     cluster: str | Sequence[int] | None = None,
     stages: int | None = None,
@@ -98,7 +105,7 @@ def emit_gemm(
     >>> report.name, report.threads, report.schedule["stages"]
     ('gemm_bf16_128x256x64', 384, 4)
     """
-    from tilewise.codegen.gemm import Finish, chosen, kernel_source, planned
+    from tilewise.codegen.gemm import Finish, GemmProblem, kernel_source, planned
     from tilewise.codegen.gemm.host import host_source
 
     first, second = dtype_a or dtype, dtype_b or dtype
@@ -109,12 +116,22 @@ def emit_gemm(
     texts = Texts()
     majors = major_a, major_b
     asked: dict[str, Any] = {"shape": (128, 128) if promote else (128, 256), "cluster": (2, 1), "group": 8}
+    measured: list[str] = []
+    if tune and problem is None:
+        raise misused("there is no problem to measure", "such as --problem 4096x4096x4096")
     if problem is not None:
         refuse_given({"tile": tile, "cluster": cluster, "group": group}, "is chosen where --problem is given")
         m, n, k = sizes_in("--problem", problem, "MxNxK", "--problem 4096x4096x4096")
-        best = chosen(
-            m, n, k, first, second, majors=majors, grouped=grouped, batches=1 + batched, promotes=promote
+        whole = GemmProblem(
+            *(m, n, k, (DType.of(first), DType.of(second)), (major_a or "k", major_b or "k"), 1 + batched),
+            grouped=grouped,
+            splits=n % 2 == 0,
+            promotes=promote,
         )
+        try:
+            best = _tuned(whole, measured) if tune else whole.chosen
+        except Refused as no:
+            return texts.reported(refused(no, {"code": None}, instead=True))
         asked = {"shape": best.tile, "cluster": best.cluster, "group": best.group}
         splits = splits or best.parts > 1
     for option, given, form, such in (
@@ -143,7 +160,25 @@ def emit_gemm(
     except Refused as no:
         return texts.reported(refused(no, {"code": None}, instead=True))
     code = (host_source if host else kernel_source)(plan)
-    return texts.report({"engine": "gemm", "style": "kernel", **_fields(plan), "code": code}, code)
+    fields = {"engine": "gemm", "style": "kernel", **_fields(plan)} | ({"measured": measured} if tune else {})
+    return texts.report(fields | {"code": code}, "\n".join([*(f"// {line}" for line in measured), code]))
+
+
+def _tuned(problem: GemmProblem, measured: list[str]) -> TileChoice:
+    """Return the fastest choice on this machine's GPU, and add a line for each to `measured`."""
+    from tilewise.products.tuned import tuned
+
+    def told(line: str) -> None:
+        measured.append(line)
+        if sys.stderr.isatty():
+            print(line, file=sys.stderr, flush=True)
+
+    try:
+        return tuned(problem, told=told)
+    except Refused as no:
+        if no.code != "TW608":
+            raise
+        raise LayoutError(no.code, f"nothing is measured: {no.reason}", hint=no.hint) from None
 
 
 def _fields(plan: HopperPlan) -> dict[str, Any]:

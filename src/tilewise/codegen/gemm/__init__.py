@@ -9,8 +9,8 @@ host     the launch in C++
 
 from __future__ import annotations
 
-from tilewise.codegen.gemm.choice import TileChoice, chosen
+from tilewise.codegen.gemm.choice import GemmProblem, TileChoice, chosen
 from tilewise.codegen.gemm.kernel import kernel_source
 from tilewise.codegen.gemm.plan import Finish, HopperPlan, planned
 
-__all__ = ["Finish", "HopperPlan", "TileChoice", "chosen", "kernel_source", "planned"]
+__all__ = ["Finish", "GemmProblem", "HopperPlan", "TileChoice", "chosen", "kernel_source", "planned"]

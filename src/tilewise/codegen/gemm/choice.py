@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import product
 from math import ceil
 from typing import NamedTuple
 
-from tilewise.codegen.gemm.plan import SPAN
+from tilewise.codegen.gemm.plan import SPAN, SUMS
 from tilewise.codegen.parts.copies import BYTE
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
+
+Tile = tuple[int, int]
 
 
 class TileChoice(NamedTuple):
     """A tile of D, the blocks of a cluster, and the tiles of a group down M."""
 
-    tile: tuple[int, int]
+    tile: Tile
     cluster: tuple[int, int]
     group: int = 8
     parts: int = 1
@@ -34,17 +38,105 @@ RATE = {
     (64, 64): 0.4,
 }
 """{tile: the rate at which a multiprocessor computes it, beside that of the largest}."""
+WIDTHS = (96, 112, 144, 160, 176, 208, 224, 240)
+"""Columns of further tiles of 128 rows, which are measured where a choice is tuned."""
 FEW = 8
 """Tiles of which half a cluster's would be too many to leave out."""
 START = 6
 """Steps along K that a tile's begin and end take as long as, where no other tile hides them."""
-
-
 PARTS = (1, 2, 3, 4, 6, 8, 12, 16)
 LEAST_STEPS = 8
 """Steps along K of a part, at least."""
 LAUNCHED, MOVED = 1.6e5, 1.2e-2
 """The time to launch the kernel that adds parts up, and to move a byte, in the unit of a step's elements."""
+TRIED = 8
+"""Tiles that are measured, each with several clusters."""
+
+
+@dataclass(frozen=True)
+class GemmProblem:
+    """A product of whole matrices, as far as the choice of a tile depends on it."""
+
+    m: int
+    n: int
+    k: int
+    types: tuple[DType, DType]
+    majors: tuple[str, str] = ("k", "k")
+    batches: int = 1
+    grouped: bool = False
+    splits: bool = True
+    """True if K may be split."""
+    promotes: bool = False
+    multiprocessors: int = MULTIPROCESSORS
+
+    def __post_init__(self) -> None:
+        if not all(1 <= extent < MOST for extent in (self.m, self.n, self.k)):
+            hint = f"each extent is 1 or more, below {MOST}"
+            raise LayoutError("TW401", f"a product of {self.m} x {self.n} x {self.k}", hint=hint)
+
+    @property
+    def chosen(self) -> TileChoice:
+        """Return the choice with the least expected time."""
+        return self.arranged(*min(self._tiles(RATE), key=self.cost))
+
+    @property
+    def candidates(self) -> list[TileChoice]:
+        """Return the choices that are worth measuring, the one without measures first."""
+        tiles = sorted(self._tiles([*RATE, *((128, width) for width in WIDTHS)]), key=self.cost)
+        found = [self.chosen]
+        for tile, parts in tiles[:TRIED]:
+            usual = self.arranged(tile, parts)
+            found.append(usual)
+            clusters = [own for own in ((1, 1), (2, 1), (1, 2)) if self._shares(tile, own)]
+            if parts == 1:
+                found += [usual._replace(cluster=own, group=group) for own in clusters for group in (4, 16)]
+        return list(dict.fromkeys(found))
+
+    def cost(self, choice: tuple[Tile, int]) -> float:
+        """Return the expected time of a tile and parts of K, in the unit of a step's elements."""
+        tile, parts = choice
+        steps = ceil(self.k / self._line(0))
+        tiles = ceil(self.m / tile[0]) * ceil(self.n / tile[1]) * self.batches * parts
+        turns = ceil(tiles / self.multiprocessors)
+        added = LAUNCHED + MOVED * self.m * self.n * 4 * (2 * parts + 1) if parts > 1 else 0
+        return (turns * ceil(steps / parts) + START) * tile[0] * tile[1] / _rate(tile) + added
+
+    def arranged(self, tile: Tile, parts: int) -> TileChoice:
+        """Return a tile with its usual cluster. Groups are cut off where they end: theirs go along N."""
+        if parts > 1:
+            return TileChoice(tile, (1, 1), 16, parts)
+        down, along = ceil(self.m / tile[0]), ceil(self.n / tile[1])
+        if down * along * self.batches <= self.multiprocessors:
+            return TileChoice(tile, (1, 1), 16)
+        if self.grouped and self._shares(tile, (1, 2)) and (along % 2 == 0 or along > FEW):
+            return TileChoice(tile, (1, 2), 4)
+        if not self.grouped and self._shares(tile, (2, 1)) and (down % 2 == 0 or down > FEW):
+            return TileChoice(tile, (2, 1))
+        return TileChoice(tile, (1, 1))
+
+    def _tiles(self, tiles: Iterable[Tile]) -> Iterable[tuple[Tile, int]]:
+        """Return tiles, each with the parts into which K may be split."""
+        steps = ceil(self.k / self._line(0))
+        whole = not self.splits or self.grouped or self.batches > 1
+        most = 1 if whole else max(1, steps // LEAST_STEPS)
+        narrow = [tile for tile in tiles if not self.promotes or tile[1] <= SUMS]
+        return product(narrow, [one for one in PARTS if one <= most])
+
+    def _line(self, side: int) -> int:
+        return SPAN * BYTE // self.types[side].bits
+
+    def _shares(self, tile: Tile, cluster: tuple[int, int]) -> bool:
+        """Return True if the blocks of a cluster each load whole boxes of what they share."""
+        return all(
+            extent % (count * (self._line(side) if self.majors[side] == "mn" else 8)) == 0
+            for side, extent, count in ((0, tile[0], cluster[1]), (1, tile[1], cluster[0]))
+            if count > 1
+        )
+
+
+def _rate(tile: Tile) -> float:
+    """Return the rate of a tile; of one that was not measured that of the narrower one beside it."""
+    return RATE.get(tile) or max(rate for own, rate in RATE.items() if own[0] == tile[0] and own[1] < tile[1])
 
 
 def chosen(
@@ -57,48 +149,15 @@ def chosen(
     majors: tuple[str | None, str | None] = (None, None),
     batches: int = 1,
     grouped: bool = False,
-    splits: bool = True,
     promotes: bool = False,
-    multiprocessors: int = MULTIPROCESSORS,
 ) -> TileChoice:
     """Return the choice with the least expected time for D [m, n], or for many of them.
-
-    Groups are cut off where they end: their clusters go along N.
 
     >>> chosen(8192, 8192, 8192, "bf16")
     TileChoice(tile=(128, 256), cluster=(2, 1), group=8, parts=1)
     >>> chosen(2048, 2048, 2048, "bf16")
     TileChoice(tile=(128, 256), cluster=(1, 1), group=16, parts=1)
     """
-    if not all(1 <= extent < MOST for extent in (m, n, k)):
-        raise LayoutError(
-            "TW401", f"a product of {m} x {n} x {k}", hint=f"each extent is 1 or more, below {MOST}"
-        )
     types = DType.of(dtype_a), DType.of(dtype_b if dtype_b is not None else dtype_a)
-    line = [SPAN * BYTE // own.bits for own in types]
-    steps = ceil(k / line[0])
-    units = [own if major == "mn" else 8 for own, major in zip(line, majors, strict=True)]
-
-    def cost(choice: tuple[tuple[int, int], int]) -> float:
-        tile, parts = choice
-        tiles = ceil(m / tile[0]) * ceil(n / tile[1]) * batches * parts
-        turns = ceil(tiles / multiprocessors)
-        added = LAUNCHED + MOVED * m * n * 4 * (2 * parts + 1) if parts > 1 else 0
-        return (turns * ceil(steps / parts) + START) * tile[0] * tile[1] / RATE[tile] + added
-
-    most = max(1, steps // LEAST_STEPS) if splits and not grouped and batches == 1 else 1
-    tiles = [tile for tile in RATE if tile[1] < max(RATE)[1] or not promotes]
-    tile, parts = min(product(tiles, (one for one in PARTS if one <= most)), key=cost)
-    if parts > 1:
-        return TileChoice(tile, (1, 1), 16, parts)
-    down, along = ceil(m / tile[0]), ceil(n / tile[1])
-    if down * along * batches <= multiprocessors:
-        return TileChoice(tile, (1, 1), 16)
-    shares_b, shares_a = (
-        extent % (2 * unit) == 0 for extent, unit in zip(tile[::-1], units[::-1], strict=True)
-    )
-    if grouped and shares_a and (along % 2 == 0 or along > FEW):
-        return TileChoice(tile, (1, 2), 4)
-    if shares_b and not grouped and (down % 2 == 0 or down > FEW):
-        return TileChoice(tile, (2, 1))
-    return TileChoice(tile, (1, 1))
+    lies = majors[0] or "k", majors[1] or "k"
+    return GemmProblem(m, n, k, types, lies, batches, grouped, promotes=promotes).chosen

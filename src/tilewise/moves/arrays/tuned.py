@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from math import prod
-from pathlib import Path
-from typing import Any
 
-from tilewise.gpu.compile import cache_folder, keep
+from tilewise.gpu import remembered as kept
 from tilewise.moves.arrays.device import Clock, gpu_of, loaded
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Pair
@@ -23,7 +21,6 @@ from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import candidates
 from tilewise.moves.tiles.turned import Turned, turned_candidates
 
-VERSION = 1
 FILE = "moves.json"
 ROUND = 256 << 20
 """Bytes of all sources, or all targets, of a round together: too many to stay in a cache."""
@@ -53,7 +50,7 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
         told(f"{extents}, {own.threads} threads: {taken * 1e6:.1f} us")
     best = min(range(len(tiles)), key=seconds.__getitem__)
     best = best if seconds[best] < GAIN * seconds[0] else 0
-    _remember(name, shape_class(plan), traits(tiles[best]))
+    kept.remember(FILE, name, shape_class(plan), traits(tiles[best]))
     from tilewise.moves.arrays.run import forget  # which asks here what is remembered
 
     forget()
@@ -62,9 +59,9 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
 
 def remembered(plan: Plan, index: int) -> Plan:
     """Return the plan with the tile remembered for its class, or the plan unchanged."""
-    if not isinstance(plan.way, Tiled) or not (known := _known()):
+    if not isinstance(plan.way, Tiled) or not kept.known(FILE):
         return plan
-    wanted = known.get(gpu_of(index).name, {}).get(shape_class(plan))
+    wanted = kept.remembered(FILE, gpu_of(index).name, shape_class(plan))
     found = next((tile for tile in tiles_of(plan) if traits(tile) == wanted), None) if wanted else None
     return plan if found is None else replace(plan, chosen=found)
 
@@ -161,42 +158,3 @@ def _measured(plans: Sequence[Plan], index: int) -> list[float]:
             for kernel, taken in zip(kernels, samples, strict=True):
                 taken.append(clock.seconds([partial(kernel, *own, 0) for own in buffers]))
     return [sorted(taken[1:])[ROUNDS // 2] / len(buffers) for taken in samples]
-
-
-# -- what is remembered ----------------------------------------------------------------------------
-
-
-def _path() -> Path:
-    return cache_folder() / FILE
-
-
-@lru_cache(maxsize=1)
-def _known() -> dict[str, dict[str, Traits]]:
-    """Return the traits by device and class; read once. Without a file of ours the dictionary is empty."""
-    try:
-        text = _path().read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return {}
-    import json  # who never tunes has no use for it
-
-    try:
-        said = json.loads(text)
-        if said["version"] != VERSION:
-            return {}
-        return {
-            str(device): {str(own): tuple(map(int, found)) for own, found in classes.items()}
-            for device, classes in said["devices"].items()
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        return {}
-
-
-def _remember(device: str, own: str, found: Traits) -> None:
-    """Add a tile to those that any process remembered. If the folder is read-only, the process forgets."""
-    import json
-
-    _known.cache_clear()
-    known = _known()
-    known.setdefault(device, {})[own] = found
-    said: dict[str, Any] = {"version": VERSION, "devices": known}
-    keep(_path(), json.dumps(said, indent=1).encode())
