@@ -23,7 +23,7 @@ from torch.nn.functional import scaled_dot_product_attention
 import tilewise
 from gemm import graph_of, host_time, in_turn, ratio_of
 
-COLUMNS = 1 << 25
+ELEMENTS = 1 << 25
 """Elements of Q."""
 LIBRARIES = {"FLASH": SDPBackend.FLASH_ATTENTION, "cuDNN": SDPBackend.CUDNN_ATTENTION}
 TIMES = 4
@@ -51,7 +51,7 @@ def main() -> None:
 
 def compared(head: int, rows: int, causal: bool, rounds: int) -> None:
     """Print the rates of a size beside the libraries'."""
-    heads = COLUMNS // (head * rows)
+    heads = ELEMENTS // (head * rows)
     q, k, v = (torch.randn(1, heads, rows, head, device="cuda").bfloat16() for _ in range(3))
     out = torch.full_like(q, float("nan"))
     ways: dict[str, Callable[[], Any]] = {"ours": lambda: tilewise.attention(q, k, v, out, causal=causal)}

@@ -41,6 +41,7 @@ def in_python(text: str) -> str:
     for line in joined.splitlines():
         line = re.sub(r"\s*//.*", "", line).rstrip()
         indent, own = re.match(r"(\s*)(.*)", line).groups()  # type: ignore[union-attr]
+        own = re.sub(r'asm volatile\("wgmma.commit_group.*', "commit(worker);", own)
         if not own or own.startswith(("#pragma", "asm volatile", "}")):
             continue
         lines.append(indent + statement(own.removesuffix(";").replace("(int)", "").replace("~0u", "0")))
@@ -70,7 +71,8 @@ def statement(own: str) -> str:
         return f"yield ({found[1]})"
     if own.startswith("load("):
         return f"yield from {own}"
-    own = re.sub(r"wait_for<(\d)>\(", r"wait_for(\1, ", own)
+    if found := re.match(r"wait_for<(\d)>\(", own):
+        return f"yield None; wait_for(worker, {found[1]})"
     if found := re.match(r"(sum\[h\]) \+= (s\[r\]) = (.*)$", own):
         return f"{found[2]} = {found[3]}; {found[1]} += {found[2]}"
     own = re.sub(rf"^{WORDS}", "", own)
@@ -132,6 +134,12 @@ class Paper:
         self.random = random.Random(seed)
         self.memory = Memory(FIRST + plan.shared_bytes, name="shared")
         self.barriers: dict[int, Barrier] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        """Boxes that are under way."""
+        self.begun: list[list[Any]] = [[] for _ in range(plan.workers)]
+        """The products of the chain that a warpgroup writes."""
+        self.chains: list[list[list[Any]]] = [[] for _ in range(plan.workers)]
+        """Chains for which it has not waited."""
         size = self.batches * self.heads * self.m * plan.head
         self.out = Memory(2 * size, name="O")
         self.maps = {
@@ -189,12 +197,19 @@ class Paper:
         return self.text.partition(begin)[2].partition(end)[0]
 
     def _in_turn(self, agents: list[Iterator[tuple[int, int]]]) -> None:
-        """Run all to their ends, in a random order; one that waits is taken up again when it may go on."""
+        """Run all to their ends, in a random order; one that waits is taken up again when it may go on.
+
+        A box lands at any time after it was asked for.
+        """
         waits: dict[int, tuple[int, int] | None] = dict.fromkeys(range(len(agents)))
         while waits:
             ready = [at for at, wait in waits.items() if wait is None or self._over(*wait)]
+            ready += [-1] * bool(self.asked)
             assert ready, f"all wait: {waits}"
             at = self.random.choice(ready)
+            if at < 0:
+                self._land(*self.asked.pop(self.random.randrange(len(self.asked))))
+                continue
             try:
                 waits[at] = next(agents[at])
             except StopIteration:
@@ -219,7 +234,10 @@ class Paper:
         self.barriers[at].arrived += 1
         self.barriers[at].counted()
 
-    def _fetch(self, to: int, name: str, barrier: int, *corner: int) -> None:
+    def _fetch(self, *words: Any) -> None:
+        self.asked.append(words)
+
+    def _land(self, to: int, name: str, barrier: int, *corner: int) -> None:
         own = self.maps[name]
         tma.load(own, self.tensors[name], self.memory, corner=[int(x) for x in corner[::-1]], to=to)
         self.barriers[barrier].bytes -= own.bytes
@@ -260,8 +278,9 @@ class Paper:
             "packed": self._packed,
             "__int_as_float": lambda bits: -np.inf,
             "__shfl_xor_sync": lambda lanes, x, by: x[:, lane[0] ^ by],
-            "multiply": self._multiply,
-            "wait_for": lambda left, sums: None,
+            "multiply": lambda *product: self.begun[worker].append(product),
+            "commit": self._commit,
+            "wait_for": self._wait_for,
             "put": self._put,
             "d_index": self._function("d_index"),
             "q_place": self._function("q_place"),
@@ -289,7 +308,18 @@ class Paper:
         codes = [encode(part, self.plan.dtype).astype(np.uint32) for part in (x, y)]
         return codes[0] | codes[1] << 16
 
-    def _multiply(self, sums: list[Any], a: Any, b: int, adds: Any = 1) -> None:
+    def _commit(self, worker: int) -> None:
+        self.chains[worker].append(self.begun[worker])
+        self.begun[worker] = []
+
+    def _wait_for(self, worker: int, left: int) -> None:
+        """Do the products of all chains but the last ones: the core may read that late."""
+        chains = self.chains[worker]
+        while len(chains) > left:
+            for product in chains.pop(0):
+                self._product(*product)
+
+    def _product(self, sums: list[Any], a: Any, b: int, adds: Any = 1) -> None:
         """Multiply and add: A is a descriptor, or four registers of each lane."""
         plan = self.plan
         product = plan.values if isinstance(a, list) else plan.scores

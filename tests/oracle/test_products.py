@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from typing import Any
 
@@ -200,7 +201,8 @@ def test_what_is_no_attention_has_an_error_that_says_why(torch: Any) -> None:
         "Q is [2, 4, 16, 64], K [2, 4, 16] and V": (q, q[..., 0], q[..., 0]),
         "Q is [2, 4, 16, 64], K [2, 3, 16, 64] and V": (q, q[:, :3], q[:, :3]),
         "K [2, 4, 16, 64] and V [2, 4, 8, 64]": (q, q, q[:, :, :8]),
-        "K [2, 4, 0, 64]": (q, q[:, :, :0], q[:, :, :0]),
+        "K and V are [2, 4, 0, 64]": (q, q[:, :, :0], q[:, :, :0]),
+        "K and V are [2, 0, 16, 64]": (q[:, :1], q[:, :0], q[:, :0]),
         "and out is [2, 4, 8, 64]": (q, q, q, q[:, :, :8]),
         "torch.float16 on cpu": (q, q.half(), q.half()),
         "up to 65535 heads": (many, many, many),
@@ -210,7 +212,7 @@ def test_what_is_no_attention_has_an_error_that_says_why(torch: Any) -> None:
             tilewise.attention(*given)
         assert error.value.code == "TW704"
         assert words in str(error.value)
-    for scale in (0, -1.0, float("inf"), float("nan")):
+    for scale in (0, -1.0, 1e-50, 1e39, float("inf"), float("nan")):
         with pytest.raises(LayoutError, match="a scale of"):
             tilewise.attention(q, q, q, scale=scale)
     with pytest.raises(LayoutError, match="an input needs a gradient"):
@@ -222,6 +224,13 @@ def test_what_is_no_attention_has_an_error_that_says_why(torch: Any) -> None:
     with pytest.raises(tilewise.Refused, match="heads of 32 columns"):
         tilewise.attention(q[..., :32], q[..., :32], q[..., :32])
     assert tilewise.attention(q[:, :, :0], q, q).shape == (2, 4, 0, 64)
+    assert tilewise.attention(*[q[:0]] * 3).shape == (0, 4, 16, 64)
+    one = q[:, :1].expand(2, 4, 16, 64)
+    with pytest.raises(LayoutError, match="K has the strides") as error:
+        matrices_of(plan_of(q, False), q, one, q, q)
+    assert "k[:, :1]" in str(error.value)
+    with pytest.raises(LayoutError, match="rows of the result overlap"):
+        matrices_of(plan_of(q, False), q, q, q, q.as_strided((2, 4, 16, 64), (4096, 1024, 8, 1)))
 
 
 class Driver:
@@ -284,7 +293,7 @@ def test_a_launch_describes_what_is_new_in_the_context_of_its_device(torch: Any,
     assert driver.calls[at : at + 3] == ["cuCtxPushCurrent", "cuLaunchKernelEx", "cuCtxPopCurrent"]
     for words, addresses in {
         "A has no storage": [0, 2 << 20, 3 << 20],
-        "the result lies over B": [1 << 20, 2 << 20, (2 << 20) + 256],
+        "the result and B lie in one span": [1 << 20, 2 << 20, (2 << 20) + 256],
         "D begins at byte 8 of 16": [1 << 20, 2 << 20, (5 << 20) + 8],
     }.items():
         with pytest.raises(LayoutError, match=words):
@@ -342,5 +351,9 @@ def test_a_launch_of_attention_has_a_block_for_each_tile(
     assert bound._config.numAttrs == 0
     bound([1 << 20, 2 << 20, 3 << 20, 4 << 20], [0.5], 9)
     assert driver.calls.count("encode") == 4
-    with pytest.raises(LayoutError, match="the result lies over Q"):
+    pointers = [int(pointer) for pointer in bound._arguments._pointers]
+    assert pointers[:4] == bound._arguments.maps
+    assert ctypes.c_float.from_address(pointers[4]).value == 0.5
+    assert [ctypes.c_int.from_address(pointer).value for pointer in pointers[5:]] == [300, 70, 2]
+    with pytest.raises(LayoutError, match="the result and Q lie in one span"):
         bound([1 << 20, 2 << 20, 3 << 20, 1 << 20], [0.5], 9)

@@ -63,6 +63,15 @@ def drawn(seed: int, device: str = "cuda", largest: int = 2500) -> Problem:
     return Problem(f"{seed}: {kind}, {shapes}, causal {causal}, scale {scale}", q, k, v, causal, scale)
 
 
+def long() -> Problem:
+    """Return many keys with the same large score: what is added up first must weigh as much as the last."""
+    generator = torch.Generator("cuda").manual_seed(1)
+    q, k = (torch.ones(1, 1, rows, 128, device="cuda", dtype=torch.float16) for rows in (64, 1 << 16))
+    v = torch.randn(k.shape, generator=generator, device="cuda").half() + 1
+    v[:, :, : 1 << 15] += 2
+    return Problem("", q, k, v, False, 1.0)
+
+
 def exact(problem: Problem) -> tuple[Any, Any]:
     """Return the result in f64, and the most by which one on the GPU may differ."""
     q, k, v = (x.double() for x in (problem.q, problem.k, problem.v))
@@ -104,6 +113,9 @@ def main() -> int:
         if found := fault(problem):
             faults += 1
             print(problem.text, found, flush=True)
+    if found := fault(long()):
+        faults += 1
+        print(f"65536 keys whose scores are alike: {found}", flush=True)
     print(f"{args.random} random problems, {faults} wrong, {time.perf_counter() - begin:.0f} s")
     return int(faults > 0)
 

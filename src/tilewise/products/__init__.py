@@ -68,8 +68,8 @@ def attention(
 
     Q is [batches, heads, M, D] and K and V are [batches, heads, N, D], as
     `torch.nn.functional.scaled_dot_product_attention` takes them; D is 64 or 128, the type bfloat16 or
-    float16. K and V may have fewer heads, each for several neighbouring heads of Q. Any strides will do if
-    rows are contiguous and begin at multiples of 16 bytes.
+    float16. K and V may have fewer heads, each for several neighbouring heads of Q. Rows are contiguous, and
+    all other strides are multiples of 16 bytes, and not 0.
 
     With `causal`, row i sees the keys up to i. `scale` is positive, and 1 / sqrt(D) if it is not given. `out`
     is written if it is given. No gradient is passed on: inputs that need one are refused.

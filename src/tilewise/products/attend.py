@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
+from ctypes import c_float
+from functools import lru_cache
 from typing import Any
 
 from tilewise.codegen.attention import AttentionPlan, kernel_source, planned
 from tilewise.core.errors import LayoutError
 from tilewise.gpu.compile import Source
 from tilewise.moves.types import given_type
-from tilewise.products.device import ALIGNED, BoundKernel, TmaMatrix, configured, loaded
+from tilewise.products.device import ALIGNED, BoundKernel, Launches, TmaMatrix, configured, loaded
 
-MOST = 1024
-"""Launches that are remembered, at most."""
 MOST_BLOCKS = (1 << 16) - 1
 """Heads of a batch, and batches, that a grid of blocks has at most."""
-_KNOWN: dict[Any, BoundKernel] = {}
+_KNOWN = Launches(4096)
 
 
 def attended(q: Any, k: Any, v: Any, out: Any, causal: bool, scale: float | None) -> Any:
@@ -31,7 +31,7 @@ def attended(q: Any, k: Any, v: Any, out: Any, causal: bool, scale: float | None
     launch = _KNOWN.get((facts, causal))
     if launch is None:
         check_shapes(q, k, v, out)
-    factor = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    factor = c_float(q.shape[-1] ** -0.5 if scale is None else scale).value
     if not 0 < factor < float("inf"):
         hint = "a positive number: the largest score of a row has the largest weight"
         raise _unfit(f"a scale of {factor}", hint)
@@ -40,9 +40,7 @@ def attended(q: Any, k: Any, v: Any, out: Any, causal: bool, scale: float | None
         if 0 in q.shape:
             return out
         launch = _bound(plan, q, k, v, out)
-        if len(_KNOWN) >= MOST:
-            _KNOWN.pop(next(iter(_KNOWN)))
-        _KNOWN[facts, causal] = launch
+        _KNOWN.put((facts, causal), launch)
     torch: Any = sys.modules["torch"]
     stream = torch._C._cuda_getCurrentRawStream(q.get_device())
     launch([x.data_ptr() for x in (q, k, v, out)], [factor], stream)
@@ -58,15 +56,15 @@ def check_shapes(q: Any, k: Any, v: Any, out: Any) -> None:
     """
     shapes = [list(x.shape) for x in (q, k, v)]
     fits = all(len(shape) == 4 for shape in shapes) and shapes[1] == shapes[2]
-    if not (
-        fits
-        and (shapes[0][0], shapes[0][3]) == (shapes[1][0], shapes[1][3])
-        and 0 not in shapes[1]
-        and shapes[0][1] % shapes[1][1] == 0
-    ):
+    fits = fits and [shapes[0][at] for at in (0, 3)] == [shapes[1][at] for at in (0, 3)]
+    if not fits or shapes[0][1] % max(1, shapes[1][1]):
         raise _unfit(
             f"Q is {shapes[0]}, K {shapes[1]} and V {shapes[2]}",
             "Q [batches, heads, M, D], K and V [batches, heads, N, D], with as many heads or a part",
+        )
+    if 0 in shapes[1][1:3] and 0 not in shapes[0]:
+        raise _unfit(
+            f"K and V are {shapes[1]}", "a head and a key, or more: a row without keys has no weights"
         )
     if list(out.shape) != shapes[0]:
         raise _unfit(f"the result is {shapes[0]}, and out is {list(out.shape)}", "torch.empty of that shape")
@@ -101,7 +99,16 @@ def matrices_of(plan: AttentionPlan, q: Any, k: Any, v: Any, out: Any) -> dict[s
             pitches.append(step)
             step *= x.shape[way]
         if x.stride(-1) != 1 or any(pitch % ALIGNED or pitch <= 0 for pitch in pitches):
-            raise _unfit(f"{name} has the strides {list(x.stride())}", f"{name.lower()}.contiguous()")
+            hint = (
+                f"{name.lower()}.contiguous()"
+                if x.stride(1)
+                else f"{name.lower()}[:, :1]: one head for all of Q"
+            )
+            raise _unfit(f"{name} has the strides {list(x.stride())}", hint)
+        if name == "O" and min(pitches) < x.shape[-1] * size:
+            raise _unfit(
+                f"rows of the result overlap: its strides are {list(x.stride())}", "torch.empty_like(q)"
+            )
         found[name] = TmaMatrix(plan.dtype, tuple(x.shape[::-1]), tuple(pitches), (*box, 1, 1), mode)
     return found
 
@@ -111,11 +118,16 @@ def _bound(plan: AttentionPlan, q: Any, k: Any, v: Any, out: Any) -> BoundKernel
     if not q.is_cuda:
         raise _unfit("the tensors are not on a GPU", 'x.to("cuda")')
     index, matrices = q.get_device(), matrices_of(plan, q, k, v, out)
-    source = Source(f"{plan.called}.cu", kernel_source(plan))
     (batches, heads, m), n = q.shape[:3], k.shape[2]
     config = configured((-(-m // plan.rows), heads, batches), plan.threads, plan.shared_bytes)
-    function = loaded(source, plan.called, index, plan.shared_bytes)
+    function = _function(plan, index)
     return BoundKernel(index, function, config, matrices, ["f32"], [m, n, heads // k.shape[1]])
+
+
+@lru_cache(maxsize=64)
+def _function(plan: AttentionPlan, index: int) -> Any:
+    source = Source(f"{plan.called}.cu", kernel_source(plan))
+    return loaded(source, plan.called, index, plan.shared_bytes)
 
 
 def _unfit(what: str, hint: str) -> LayoutError:

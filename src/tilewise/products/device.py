@@ -46,6 +46,22 @@ class TmaMatrix:
         return line + sum((extent - 1) * stride for extent, stride in steps)
 
 
+class Launches:
+    """Launches by the facts of their tensors, of which the first are forgotten for new ones."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: dict[Any, Any] = {}
+        self.get = self._kept.get
+
+    def put(self, key: Any, launch: Any) -> None:
+        """Remember a launch."""
+        with self._lock:
+            if len(self._kept) >= self._most:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = launch
+
+
 class Arguments:
     """Room for the arguments of a kernel, of which some change from call to call."""
 
@@ -110,7 +126,8 @@ class BoundKernel:
         out, end = addresses[-1], addresses[-1] + self._reach[-1]
         for name, begin, reach in zip(self._names[:-1], addresses, self._reach, strict=False):
             if begin < end and out < begin + reach:
-                raise LayoutError("TW704", f"the result lies over {name}", hint="out= of storage of its own")
+                hint = "out= of storage of its own"
+                raise LayoutError("TW704", f"the result and {name} lie in one span of memory", hint=hint)
 
     def _map(self, at: int, address: int) -> bytes:
         """Return the tensor map of a matrix at an address."""
@@ -217,13 +234,13 @@ def multiprocessors(index: int) -> int:
     return int(checked(driver.cuDeviceGetAttribute(asked, device)))
 
 
+@lru_cache(maxsize=1024)
 def _function(plan: HopperPlan, index: int, which: str = "") -> Any:
     """Return a kernel of a plan, loaded on a GPU."""
     source = Source(f"{plan.called}.cu", kernel_source(plan))
     return loaded(source, f"{plan.called}{which}", index, 0 if which else plan.first.shared_bytes)
 
 
-@lru_cache(maxsize=1024)
 def loaded(source: Source, name: str, index: int, shared: int) -> Any:
     """Return a kernel of a program, loaded on a GPU and allowed so much shared memory."""
     driver, own = devices.driver(), context(index)

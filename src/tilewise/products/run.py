@@ -15,15 +15,13 @@ from tilewise.core.errors import LayoutError
 from tilewise.hardware.modes import Mode
 from tilewise.moves.types import given_type
 from tilewise.products.choice import choice_of
-from tilewise.products.device import ALIGNED, BoundTotal, TmaMatrix, bound_product, multiprocessors
+from tilewise.products.device import ALIGNED, BoundTotal, Launches, TmaMatrix, bound_product, multiprocessors
 
 PAIR = 8
 """Bytes of two elements of C or bias, at most, which are read together."""
 ProductCall = Callable[[Any, Any, Any, Sequence[Any], int], None]
 """From A, B, D, the other arguments and a stream to kernels that run."""
-_KNOWN: dict[Any, ProductCall] = {}
-MOST = 4096
-"""Launches that are remembered, at most."""
+_KNOWN = Launches(4096)
 
 
 def product(
@@ -104,9 +102,7 @@ def _remembered(key: Any, a: Any, b: Any, out: Any, out_dtype: Any, *more: Any) 
     if 0 in out.shape and a.shape[-1]:
         return lambda *words: None
     made = bound(*plan_of(a, b, out, *more, choose=_of_device(a.get_device())), a, b, out)
-    if len(_KNOWN) >= MOST:
-        _KNOWN.pop(next(iter(_KNOWN)))
-    _KNOWN[key] = made
+    _KNOWN.put(key, made)
     return made
 
 

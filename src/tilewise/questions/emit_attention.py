@@ -3,10 +3,11 @@
   tilewise emit attention --dtype bf16
   tilewise emit attention --dtype bf16 --head 64 --causal --host
 
-Q, K, V and O are [batches, heads, rows, 64 or 128], of any strides that TMA takes. One warpgroup loads. The
-others have 64 rows of Q each: they multiply them with a block of keys, keep the scores in registers, and use
-them there as A of the product with the values. K and V may have fewer heads. The kernel is CUDA C++ with
-plain PTX and includes nothing. With --host a function that launches it follows, which needs CUDA's headers.
+Q, K, V and O are [batches, heads, rows, 64 or 128]. The kernel takes any strides that TMA takes; the
+function that launches it, with --host, contiguous tensors. One warpgroup loads. The others have 64 rows of
+Q each: they multiply them with a block of keys, keep the scores in registers, and use them there as A of
+the product with the values. K and V may have fewer heads. The kernel is CUDA C++ with plain PTX and
+includes nothing; --host needs CUDA's headers.
 
 tilewise.attention(q, k, v) runs the same kernels on tensors of torch.
 """

@@ -31,7 +31,8 @@ cudaError_t launch_$name(
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
     };
     CUtensorMap map_q, map_k, map_v, map_o;
-    if (!describe(&map_q, Q, M, heads, $rows) || !describe(&map_o, O, M, heads, $rows) ||
+    if (!(scale > 0) ||
+        !describe(&map_q, Q, M, heads, $rows) || !describe(&map_o, O, M, heads, $rows) ||
         !describe(&map_k, K, N, heads / sharing, $keys) || !describe(&map_v, V, N, heads / sharing, $keys))
         return cudaErrorInvalidValue;
     const cudaError_t failed = cudaFuncSetAttribute(

@@ -160,13 +160,13 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
                     top = fmaxf(top, s[r]);
                 top = fmaxf(top, __shfl_xor_sync(~0u, top, 1)); // four lanes have a row
                 top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
-                const float high = top == nothing ? 0 : top * scale_2;
-                shrink[h] = power(most[h] * scale_2 - high); // of what was added up before
+                const float seen = top == nothing ? 0 : top;
+                shrink[h] = power((most[h] - seen) * scale_2); // of what was added up before
                 most[h] = top;
                 sum[h] *= shrink[h];
                 #pragma unroll
                 for (unsigned r = 2 * h; r < ${plan.scores.registers}; r += r % 2 ? 3 : 1)
-                    sum[h] += s[r] = power(fmaf(s[r], scale_2, -high));
+                    sum[h] += s[r] = power(fmaf(s[r], scale_2, -seen * scale_2));
             }
         };
         const auto hand_over = [&]() { // P is where S was: each register of A has two neighbours
@@ -312,9 +312,11 @@ def _schedule(plan: AttentionPlan) -> Iterator[str]:
     yield f"Warpgroup 0 loads; {plan.workers} have {M} rows of Q each, and take {plan.keys} keys at once."
     yield f"full[{2 * plan.stages}]: a block of keys, or in the next stage of their values, is there."
     yield f"empty[{2 * plan.stages}]: {plan.workers} warpgroups have read it."
-    yield f"Launch a block for each {plan.rows} of the M rows, in y for each head, in z for each batch, with"
-    yield f"{plan.threads} threads and {plan.shared_bytes} bytes of dynamic shared memory."
-    yield "So many heads of Q as `sharing` says have the same keys and values."
+    grid = f"ceil(M / {plan.rows}) x heads x batches blocks of {plan.threads} threads"
+    boxes = f"boxes of {PANEL} x {M}, and {PANEL} x {plan.keys} of K and V"
+    yield f"Launch {grid} with {plan.shared_bytes} bytes of shared memory."
+    yield f"Tensor maps have columns, rows, heads and batches, and {boxes}."
+    yield "`sharing` neighbouring heads of Q have the same keys and values; scale is positive, N 1 or more."
 
 
 def _load_q(plan: AttentionPlan) -> Iterator[str]:
@@ -334,6 +336,8 @@ def _load_tile(plan: AttentionPlan) -> Iterator[str]:
 def _step(own: DescribedOperand) -> str:
     """Return the number that an instruction's step along K adds to the descriptor, in C++."""
     along, panel = own.along_k, PANEL // own.input.k
+    if len(along) == 1:
+        return "0"
     if own.major == "mn" or len(along) <= panel:
         found, wanted = f"{along[1]} * step", [along[1] * step for step in range(len(along))]
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.codegen.names import checked
+from tilewise.codegen.parts.pipeline import BARRIER
 from tilewise.codegen.parts.plan import check_stages, refused
 from tilewise.codegen.source import Source, source_of
 from tilewise.codegen.wgmma.plan import WARPGROUP, DescribedOperand, WgmmaPlan, operand_of
@@ -30,8 +31,6 @@ SPARE = 32
 """Registers of a thread beyond its scores, P and O."""
 PANEL = 64
 """Columns of 16 bits in a row of 128 bytes: an atom of the widest mode, and a box of TMA."""
-BARRIER = 8
-"""Bytes of an mbarrier."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,9 @@ class AttentionPlan:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Return the bytes at which tiles of Q, those of K and V in turn, and barriers begin."""
+        """Return the bytes at which tiles of K and V in turn begin, behind those of Q, and barriers."""
         tiles = self.workers * self.q.bytes
-        return {"Q": 0, "tiles": tiles, "barriers": tiles + 2 * self.stages * self.k.bytes}
+        return {"tiles": tiles, "barriers": tiles + 2 * self.stages * self.k.bytes}
 
     @property
     def shared_bytes(self) -> int:
@@ -147,9 +146,10 @@ def planned(
     >>> plan.called, plan.rows, plan.keys, plan.threads, plan.shared_bytes
     ('causal_attention_bf16_128', 128, 128, 384, 163912)
     """
-    own = Input.of(dtype)
-    if own.name not in TYPES:
-        raise refused(f"attention of {own.name} has no kernel here", f"take {' or '.join(TYPES)}")
+    kind = DType.of(dtype).name
+    if kind not in TYPES:
+        raise refused(f"attention of {kind} has no kernel here", f"take {' or '.join(TYPES)}")
+    own = Input.of(kind)
     head = as_int(head, "the columns of a head")
     if head not in CHOICE:
         raise refused(f"heads of {head} columns have no kernel here", "64 or 128 columns", head=head)
@@ -157,9 +157,10 @@ def planned(
     if workers not in REGISTERS:
         raise refused(f"{workers} warpgroups do not share a block", "two or three", workers=workers)
     keys = as_int(keys if keys is not None else CHOICE[head][1], "keys of a block")
+    if keys < 1 or keys % own.k:
+        reason = f"a block of {keys} keys is no number of products with P, which are {own.k} deep"
+        raise refused(reason, f"a multiple of {own.k}", keys=keys)
     own.check_n(keys)
-    if keys % own.k:
-        raise refused(f"a block of {keys} keys", f"a multiple of {own.k}: P is A of that depth", keys=keys)
     into = DType.of("f32")
     q, k = (
         operand_of(side, own, rows, False, "k", None, "mn", None, k=head)

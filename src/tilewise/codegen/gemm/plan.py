@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewise.codegen.parts.copies import BYTE, Staged
+from tilewise.codegen.parts.pipeline import BARRIER
 from tilewise.codegen.parts.plan import (
     check_multiple,
     check_partner,
@@ -36,8 +37,6 @@ SPAN = 128
 """Bytes of a row of a tile of A or B: one atom of the widest mode."""
 BUFFERS = 2
 """Boxes of D of a warpgroup in shared memory: one is filled when the one before it goes out."""
-BARRIER = 8
-"""Bytes of an mbarrier."""
 LOADER_REGISTERS, WORKER_REGISTERS = 40, 232
 """Registers of a thread that loads, and of one that multiplies: with two such warpgroups they are all that a
 block of 384 threads begins with, 168 each. A block waits for ever for more."""

@@ -10,6 +10,9 @@ from tilewise.core.dtypes import DType
 TMA_TYPES = {"bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32", "tf32": "FLOAT32", "s32": "INT32"}
 """{type: its name in a tensor map}; types of 8 bits are moved as UINT8."""
 
+BARRIER = 8
+"""Bytes of an mbarrier."""
+
 MAP = """\
 #ifndef CUDA_VERSION // cuda.h has it
 struct alignas(128) CUtensorMap { unsigned long long opaque[16]; };
