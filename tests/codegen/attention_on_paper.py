@@ -199,7 +199,7 @@ class Paper:
     def _in_turn(self, agents: list[Iterator[tuple[int, int]]]) -> None:
         """Run all to their ends, in a random order; one that waits is taken up again when it may go on.
 
-        A box lands at any time after it was asked for.
+        A box lands at any time after its request.
         """
         waits: dict[int, tuple[int, int] | None] = dict.fromkeys(range(len(agents)))
         while waits:

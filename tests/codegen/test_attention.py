@@ -63,12 +63,15 @@ def _lines(paper: Paper, where: tuple[int, int, slice]) -> list[int]:
     return [2 * paper.plan.head * (first + row) for row in range(rows.start, rows.stop)]
 
 
-@pytest.mark.parametrize(("head", "dtype", "causal"), KINDS)
+@pytest.mark.parametrize(
+    ("head", "dtype", "causal"),
+    [(64, "bf16", False), (64, "f16", True), (128, "bf16", True), (128, "f16", False)],
+)
 def test_a_block_computes_its_rows_on_simulated_engines(head: int, dtype: str, causal: bool) -> None:
     """Loads, descriptors, both products, the softmax, the mask and the stores are those of the text."""
     plan = planned(head, dtype, causal=causal, keys=64, workers=2)
-    extents = 2, 4, 2, 190, 200
-    for seed, block in enumerate(((0, 3, 1), (1, 0, 0), (1, 1, 1))):
+    extents = 2, 4, 2, 150, 170
+    for seed, block in enumerate(((0, 3, 1), (1, 0, 0))):
         found, wanted = on_paper(plan, extents, block, seed)
         assert np.abs(found - wanted).max() < 4 * WIDTH[dtype]
 
@@ -115,7 +118,7 @@ def test_a_wrong_line_is_noticed(line: str, other: str) -> None:
     assert line in text
     for seed in range(12):
         try:
-            found, wanted = on_paper(plan, (1, 4, 2, 300, 300), (0, 1, 0), seed, text.replace(line, other))
+            found, wanted = on_paper(plan, (1, 4, 2, 190, 200), (0, 1, 0), seed, text.replace(line, other))
         except (AssertionError, LayoutError, TypeError):
             return
         if not np.abs(found - wanted).max() < 4 * WIDTH["bf16"]:

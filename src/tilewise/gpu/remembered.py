@@ -1,4 +1,4 @@
-"""What was measured on a GPU: numbers by device and class of problems, in a file beside the kernels."""
+"""Numbers measured on a GPU, by device and class of problems, in a file beside the kernels."""
 
 from __future__ import annotations
 
