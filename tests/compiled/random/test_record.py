@@ -9,7 +9,7 @@ from tests.compiled.random.compare import MOST_LEFT_OUT, Outcome, Tally, outcome
 from tests.compiled.random.record import BATCH, PLAN, Batch, batches
 
 FORMS = ("machine", "ptx")
-SAMPLE = tuple(range(0, len(PLAN) * BATCH, 10))
+SAMPLE = tuple(range(0, len(PLAN) * BATCH, 25))
 """The kernels of a quick run."""
 
 
