@@ -21,7 +21,7 @@ SHARE = 8
 """Of a large grid one case in so many runs in any case."""
 SPARE = 0.01
 """Seconds for which a quick run goes on with the other cases of a grid."""
-QUICK, FULL, LONG = 30, 110, 3_000
+QUICK, FULL, LONG = 24, 88, 3_000
 """Examples of a property: in a quick run, otherwise, and under `--hypothesis-profile long`."""
 SEED = "TILEWISE_SEED"
 """The variable that names the samples of a quick run. Worker processes inherit it."""

@@ -29,7 +29,7 @@ def test_a_few_kernels_do_on_the_host_what_the_interpreter_says(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
-@pytest.mark.parametrize("batch", range(8))
+@pytest.mark.parametrize("batch", range(5))
 def test_kernels_do_on_the_host_what_the_interpreter_says(batch, tmp_path):
     agree(FIRST + (1 + batch) * BATCH, BATCH, tmp_path)
 
