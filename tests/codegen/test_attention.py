@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +179,16 @@ def test_what_is_refused_and_why(head: int, dtype: str, asked: Any, words: str) 
 
 
 def test_an_unchanged_maximum_leaves_sums_as_they_are() -> None:
-    """The factor of what was added up before is 1 then, whatever is rounded: two alike are subtracted."""
+    """The factor of what was added up before is 1 then, also where a product is not rounded before a sum."""
     text = kernel_source(planned(128))
-    assert "shrink[h] = power((most[h] - seen) * scale_2);" in text
+    exponents = re.findall(r"shrink\[h\] = power\((.*)\);", text)
+    assert len(exponents) == 1
+    for top, scale in ((70.3, 0.09), (-1234.5, 0.127), (3.0e4, 1.4427)):
+        largest, factor = (Fraction(float(np.float32(number))) for number in (top, scale))
+        rounded = Fraction(float(np.float32(float(largest * factor))))
+        names = {"most": [largest], "h": 0, "seen": largest, "scale_2": factor, "high": rounded}
+        assert eval(exponents[0], names) == 0
+        assert eval("most[h] * scale_2 - high", names) != 0  # as a product and a sum in one would be
 
 
 def test_what_is_not_understood() -> None:

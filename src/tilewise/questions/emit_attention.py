@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from tilewise.core.errors import Refused
 from tilewise.questions.asking import asks
+from tilewise.questions.emit_gemm import described
 from tilewise.questions.report import Report, fields_of, refused
 from tilewise.questions.texts import Texts, misused
 
@@ -95,14 +96,5 @@ def _fields(plan: AttentionPlan) -> dict[str, Any]:
 
 
 def _operand(plan: AttentionPlan, own: Operand) -> dict[str, Any]:
-    descriptor = own.descriptor
     box, mode = plan.box_and_mode(own)
-    return {
-        "dtype": plan.dtype,
-        "major": own.major,
-        "layout": own.tile,
-        "descriptor": {"value": f"{descriptor.value:#018x}", **fields_of(descriptor, "lbo", "sbo")},
-        "steps": {"k": own.along_k, "unit": 16},
-        "box": box,
-        "mode": mode.name,
-    }
+    return described(own) | {"box": box, "mode": mode.name}

@@ -202,16 +202,19 @@ def _fields(plan: HopperPlan) -> dict[str, Any]:
 
 
 def _operand(plan: HopperPlan, own: Operand) -> dict[str, Any]:
+    more = {"offset": plan.offsets[own.name], "shared_by": plan.shared_by(own)}
+    return described(own) | more | _box(plan, own)
+
+
+def described(own: Operand) -> dict[str, Any]:
+    """Return the facts of an operand that the core reads through descriptors."""
     descriptor = own.descriptor
     return {
         "dtype": own.input.name,
         "major": own.major,
         "layout": own.tile,
-        "offset": plan.offsets[own.name],
         "descriptor": {"value": f"{descriptor.value:#018x}", **fields_of(descriptor, "lbo", "sbo")},
         "steps": {"k": own.along_k, "mn": own.along_rows, "unit": 16},
-        "shared_by": plan.shared_by(own),
-        **_box(plan, own),
     }
 
 

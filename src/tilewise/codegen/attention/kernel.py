@@ -10,7 +10,7 @@ from tilewise.codegen.parts import pipeline
 from tilewise.codegen.parts.copies import place_of
 from tilewise.codegen.parts.template import call, check_free, filled, plus
 from tilewise.codegen.wgmma.plan import DescribedOperand
-from tilewise.codegen.wgmma.text import multiplied
+from tilewise.codegen.wgmma.text import descriptor_at, multiplied
 from tilewise.hardware.wgmma.instructions import M
 
 RANK = 4
@@ -266,9 +266,9 @@ def kernel_source(plan: AttentionPlan) -> str:
         "load_q": "\n".join(_load_q(plan)),
         "load_tile": "\n".join(_load_tile(plan)),
         "p_steps": plan.keys // plan.values.a.input.k,
-        "q_descriptor": _descriptor("q", plan.q, "mine"),
-        "k_descriptor": _descriptor("k", plan.k, f"tiles + stage * {plan.k.bytes}"),
-        "v_descriptor": _descriptor("v", plan.v, f"tiles + stage * {plan.k.bytes}"),
+        "q_descriptor": descriptor_at("q", plan.q, "mine"),
+        "k_descriptor": descriptor_at("k", plan.k, f"tiles + stage * {plan.k.bytes}"),
+        "v_descriptor": descriptor_at("v", plan.v, f"tiles + stage * {plan.k.bytes}"),
         "q_steps": len(plan.q.along_k),
         "q_step": _step(plan.q),
         "k_step": _step(plan.k),
@@ -345,8 +345,3 @@ def _step(own: DescribedOperand) -> str:
         wanted = [step // panel * along[panel] + step % panel * along[1] for step in range(len(along))]
     assert list(along) == wanted
     return found
-
-
-def _descriptor(letter: str, own: DescribedOperand, start: str) -> str:
-    start = f"({start})" if " " in start else start
-    return f"const unsigned long long {letter} = {own.descriptor.value:#018x} + ({start} >> 4);"

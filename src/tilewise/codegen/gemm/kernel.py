@@ -10,7 +10,7 @@ from tilewise.codegen.parts import pipeline
 from tilewise.codegen.parts.copies import BYTE, place_of
 from tilewise.codegen.parts.template import call, check_free, filled, plus
 from tilewise.codegen.wgmma.plan import DescribedOperand
-from tilewise.codegen.wgmma.text import facts, multiplied
+from tilewise.codegen.wgmma.text import descriptor_at, facts, multiplied
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.wgmma.instructions import M
 
@@ -492,8 +492,7 @@ def _descriptor(plan: HopperPlan, own: DescribedOperand) -> str:
     start = plus("at", plan.offsets[own.name])
     if own.name == "A" and plan.workers > 1:
         start += f" + worker * {own.along_rows[plan.parts] * CHUNK}"
-    start = f"({start})" if " " in start else start
-    return f"const unsigned long long {own.letter} = {own.descriptor.value:#018x} + ({start} >> 4);"
+    return descriptor_at(own.letter, own, start)
 
 
 def _chain(plan: HopperPlan) -> Iterator[str]:

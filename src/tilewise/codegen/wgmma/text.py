@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewise.codegen.parts.instruction import multiply
 from tilewise.codegen.parts.template import each, listed
-from tilewise.codegen.wgmma.plan import WgmmaPlan
+from tilewise.codegen.wgmma.plan import DescribedOperand, WgmmaPlan
 from tilewise.hardware.wgmma.instructions import M
 
 A_REGISTERS = 4
@@ -52,3 +52,9 @@ def multiplied(plan: WgmmaPlan, *, begins: bool = False) -> str:
         ),
     }
     return multiply(plan, count, slots)
+
+
+def descriptor_at(letter: str, own: DescribedOperand, start: str) -> str:
+    """Return the line that makes an operand's descriptor of the address at which it begins."""
+    start = f"({start})" if " " in start else start
+    return f"const unsigned long long {letter} = {own.descriptor.value:#018x} + ({start} >> 4);"
