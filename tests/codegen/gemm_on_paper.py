@@ -184,8 +184,11 @@ class Paper:
         )
         constants("\n".join(line for line in text.splitlines() if "const " in line), names)
         words = self.plan.instruction.partition("aligned.")[2]
-        majors = {f"{own.letter}_major": own.major for own in self.plan.operands}
+        majors = {f"{own.letter}_major": own.major for own in self.plan.core.operands}
         this = Wgmma.of(words, **majors)
+        if self.plan.widened:
+            parts[0] = self._widened(block, names, this, text, parts[0])
+            return
         chain = re.findall(r"multiply\((d|stage_sums)\[(\d)\], ([^,]*), ([^,]*), ([^)]*)\);", text)
         held = list(parts)
         for _, part, a, b, adds in chain:
@@ -199,6 +202,39 @@ class Paper:
                     old.numbers(layout, kind) + new.numbers(layout, kind), layout, kind
                 )
         parts[:] = held
+
+    def _widened(self, block: Block, names: dict[str, Any], this: Wgmma, text: str, held: Any) -> Registers:
+        """Return the sums after a stage of which A passes through registers."""
+        plan = self.plan
+        source = names["rows"] & ((1 << ABOVE) - 1)
+        place = re.search(r"widened\(rows \+ (.*)\);", self.text)[1]  # type: ignore[index]
+        product = re.search(r"multiply\(d\[0\], a\[step % 2\], ([^,]*), ([^)]*)\);", self.text)
+        index, of_place = self._function("d_index"), self._function("a_place")
+        assert product
+        assert plan.widened
+        wide = plan.widened.dtype
+        for step in range(value(re.search(r"step < (\d+)", self.text)[1], names)):  # type: ignore[index]
+            words = np.zeros((4, 32, 4), np.uint32)
+            for warp, lane, r in np.ndindex(words.shape):
+                i, j = index(warp=warp, lane=lane, reg=r)
+                own = names | {"own_i": i, "own_j": j, "step": step, "a_place": of_place}
+                two = block.memory.take(
+                    plan.a.dtype, 2, at=source + value(place.replace("own.", "own_"), own)
+                )
+                low, high = (int(code) for code in encode(two, wide))
+                words[warp, lane, r] = low | high << 16
+            own = names | {"step": step}
+            before = held if value(product[2], own) else None
+            held = multiply(this, Registers.of(words), value(product[1], own), block.memory, before)
+        return held
+
+    def _function(self, name: str) -> Any:
+        """Return a function of places of the text, in Python."""
+        body = re.search(rf" {name}\(([^)]*)\)\n\{{\n    return ([^;]*);", self.text)
+        assert body
+        names = re.findall(r"unsigned (\w+)", body[1])
+        text = re.sub(r"^\w+_t\{(.*)\}$", r"(\1)", body[2])
+        return eval(f"lambda {', '.join(names)}: {text}")
 
     def _out(self, block: Block, worker: int, sums: list[Registers]) -> None:
         """Put boxes of D into shared memory by the text's addresses, and store them."""
@@ -281,11 +317,4 @@ class Paper:
 
     def _functions(self) -> tuple[Any, Any]:
         """Return the kernel's own functions of places, in Python."""
-        found = []
-        for name in ("d_index", "d_place"):
-            body = re.search(rf" {name}\(([^)]*)\)\n\{{\n    return ([^;]*);", self.text)
-            assert body
-            names = re.findall(r"unsigned (\w+)", body[1])
-            text = re.sub(r"^\w+_t\{(.*)\}$", r"(\1)", body[2])
-            found.append(eval(f"lambda {', '.join(names)}: {text}"))
-        return found[0], found[1]
+        return self._function("d_index"), self._function("d_place")

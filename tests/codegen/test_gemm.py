@@ -38,6 +38,15 @@ CASES: dict[str, dict[str, Any]] = {
     "tf32": {"shape": (64, 96), "dtype_a": "tf32", "cluster": (1, 1)},
     "s8": {"shape": (128, 64), "dtype_a": "s8", "dtype_b": "u8"},
     "promoted": {"shape": (128, 128), "dtype_a": "e4m3", "out": "bf16", "promotes": True},
+    "e4m3 as bf16": {"shape": (128, 64), "dtype_a": "e4m3", "dtype_b": "bf16", "out": "bf16"},
+    "u8 as f16": {
+        "shape": (64, 64),
+        "dtype_a": "u8",
+        "dtype_b": "f16",
+        "majors": ("k", "mn"),
+        "cluster": (1, 1),
+    },
+    "s8 as bf16, shared": {"shape": (128, 64), "dtype_a": "s8", "dtype_b": "bf16", "cluster": (1, 2)},
     "narrow boxes": {"shape": (64, 80), "dtype_a": "bf16", "out": "bf16", "cluster": (1, 1)},
 }
 
@@ -332,7 +341,8 @@ def test_a_box_of_d_is_filled_when_its_store_has_read_it(name: str) -> None:
 def test_texts_are_readable(name: str) -> None:
     every = Finish(alpha=True, scales="row", addend=True, bias=True)
     finish = every if plan_of(name).accumulator.name == "f32" else Finish()
-    ways: list[dict[str, Any]] = [{"batched": True}, {"grouped": True}, {"splits": True}]
+    ways: list[dict[str, Any]] = [{"batched": True}]
+    ways += [{"grouped": True}, {"splits": True}] if plan_of(name).widened is None else []
     for plan in (plan_of(name), *(plan_of(name, finish=finish, **way) for way in ways)):
         text = kernel_source(plan)
         assert "$" not in text
@@ -397,6 +407,8 @@ def test_large_products_take_the_largest_tile_and_small_ones_fill_the_machine() 
         ((128, 256), ("bf16",), {"stages": 9}, "bytes of shared memory"),
         ((128, 256), ("bf16",), {"stages": 1}, "one stage is read while the next comes"),
         ((128, 64), ("f16",), {"accumulator": "f16"}, "f16"),
+        ((256, 64), ("s8", "bf16"), {}, "the registers to widen 64 rows"),
+        ((128, 64), ("bf16", "s8"), {}, "no wgmma multiplies bf16 by s8"),
         ((128, 64), ("f16",), {"grouped": True, "majors": ("mn", "k")}, "groups begin at any row"),
     ],
 )
@@ -439,6 +451,7 @@ def test_what_is_not_understood() -> None:
         planned((128, 64), "bf16", finish=Finish(scales="block"))
     assert error.value.code == "TW601"
     for asked, words in (
+        ({"dtype_a": "e4m3", "dtype_b": "bf16", "splits": True}, "a wider A and groups or parts"),
         ({"group": 0}, "a group of 0 tiles"),
         ({"group": 1 << 20}, "a group of 1048576 tiles"),
         ({"stages": 0}, "0 stages hold no tile"),
@@ -446,7 +459,7 @@ def test_what_is_not_understood() -> None:
         ({"promotes": True}, "the core sums bf16 in f32"),
     ):
         with pytest.raises(LayoutError, match=words) as error:
-            planned((128, 64), "bf16", **asked)
+            planned((128, 64), **{"dtype_a": "bf16", **asked})
         assert error.value.code == "TW401"
     with pytest.raises(LayoutError, match="a product of 0 x 4 x 4"):
         chosen(0, 4, 4, "bf16")

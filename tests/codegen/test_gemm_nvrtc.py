@@ -34,8 +34,9 @@ def kernels() -> Iterator[tuple[str, str]]:
         yield name, kernel_source(plan_of(name))
         if plan_of(name).accumulator.name == "f32":
             yield f"{name}, finished", kernel_source(plan_of(name, finish=every, batched=True))
-            yield f"{name}, groups", kernel_source(plan_of(name, finish=every, grouped=True))
-            yield f"{name}, parts", kernel_source(plan_of(name, finish=every, splits=True))
+            for word, way in (("groups", "grouped"), ("parts", "splits")):
+                if plan_of(name).widened is None:
+                    yield f"{name}, {word}", kernel_source(plan_of(name, finish=every, **{way: True}))
             yield f"{name}, scaled", kernel_source(plan_of(name, finish=Finish(scales="tensor"), out="f16"))
     for workers, tile in ((1, (64, 256)), (1, (128, 128)), (2, (128, 192))):
         plan = planned(tile, "bf16", workers=workers, cluster=(1, 1), out="bf16")

@@ -34,8 +34,9 @@ TYPES = {
     "u8": torch.uint8,
     "tf32": torch.float32,
 }
-PARTNERS = {"e4m3": ("e4m3", "e5m2"), "e5m2": ("e4m3", "e5m2"), "s8": ("s8", "u8"), "u8": ("s8", "u8")}
-WHOLE = ("s8", "u8")
+FLOATS_OF_8, WHOLE, WIDE = ("e4m3", "e5m2"), ("s8", "u8"), ("bf16", "f16")
+PARTNERS = {name: (*own, *WIDE) for own in (FLOATS_OF_8, WHOLE) for name in own}
+"""Types of B beside those of A; the wide ones are what A becomes in registers."""
 OUTS = (torch.float32, torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2)
 EIGHT = OUTS[3:]
 MOST = {OUTS[3]: 448.0, OUTS[4]: 57344.0}
@@ -106,18 +107,19 @@ def drawn(seed: int, device: str = "cuda", largest: int = 6000) -> Problem:
     generator = torch.Generator(device).manual_seed(seed)
     name = rng.choice(["bf16", *TYPES])
     partner = rng.choice(PARTNERS.get(name, (name,)))
-    out = torch.int32 if name in WHOLE else rng.choice(OUTS)
-    size = TYPES[name].itemsize
-    unit = 16 // size
+    out = torch.int32 if partner in WHOLE else rng.choice(OUTS)
+    sizes = [TYPES[kind].itemsize for kind in (name, partner)]
+    unit = 16 // sizes[0]
     most = min(largest, rng.choice([64, 300, 1500, 4000, 6000]))
     m, n, k = (rng.randint(1, most) for _ in range(3))
-    ways = [rng.choice(["k", "mn"]) if size == 2 else "k" for _ in "AB"]
+    ways = [rng.choice(["k", "mn"]) if size == 2 else "k" for size in sizes]
     k = -(-k // unit) * unit if "k" in ways else k
     m = -(-m // unit) * unit if ways[0] == "mn" else m
     n = -(-n // unit) * unit if ways[1] == "mn" else n
     is_exact = rng.random() < 0.4
     batches = [rng.choice([1, 3])] if rng.random() < 0.4 and m * n * k < 1e9 else []
     groups = [rng.choice([1, 2, 5, 9])] if not batches and rng.random() < 0.3 else []
+    groups = groups if sizes[0] == sizes[1] else []
     if groups:
         n, ways[0] = -(-n // 16) * 16, "k"
         k = -(-k // unit) * unit
@@ -141,7 +143,7 @@ def drawn(seed: int, device: str = "cuda", largest: int = 6000) -> Problem:
 
     a, b = matrix(m, ways[0], name, batches), matrix(n, ways[1], partner, batches or groups)
     asked: dict[str, Any] = {"out_dtype": out}
-    if name not in WHOLE and not is_exact:
+    if partner not in WHOLE and not is_exact:
         n_even = n % 2 == 0
         if rng.random() < 0.3:
             asked["alpha"] = rng.choice([0.5, -2.0, 0.3])
@@ -154,7 +156,7 @@ def drawn(seed: int, device: str = "cuda", largest: int = 6000) -> Problem:
             asked |= {"c": numbers(*batches, m, n), "beta": rng.choice([1.0, 0.5])}
         if n_even and rng.random() < 0.3:
             asked["bias"] = numbers(*groups, n)
-    if TYPES[name] in EIGHT and rng.random() < 0.4:
+    if TYPES[partner] in EIGHT and rng.random() < 0.4:
         asked["promote"] = True
     if groups:
         ends = sorted(rng.randint(0, m) for _ in range(groups[0]))
@@ -208,8 +210,9 @@ def fault(problem: Problem) -> str:
     out, a = problem.out, problem.a
     given = {name: value for name, value in problem.asked.items() if name != "out_dtype"}
     tilewise.gemm(a, problem.b, out, **given)
-    steps = -(-a.shape[-1] * a.element_size() // SUMMED) + 6
-    lost = steps * (LOST_OF_8 if a.element_size() == 1 else LOST)
+    size = problem.b.element_size()
+    steps = -(-a.shape[-1] * size // SUMMED) + 6
+    lost = steps * (LOST_OF_8 if size == 1 else LOST)
     if "promote" in problem.asked:
         lost = PROMOTED * LOST_OF_8 + steps * LOST
     last = 0

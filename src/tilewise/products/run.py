@@ -75,7 +75,7 @@ def product(
 
 def new_result(a: Any, b: Any, kind: Any) -> Any:
     """Return a tensor for the result, whose lines begin at multiples of 16 bytes."""
-    kind = kind or result_type(a.dtype)
+    kind = kind or result_type(a.dtype, b.dtype)
     n, unit = b.shape[-2], ALIGNED // kind.itemsize
     made = a.new_empty((*a.shape[:-1], -(-n // unit) * unit), dtype=kind)
     return made if n % unit == 0 else made[..., :n]
@@ -160,9 +160,11 @@ def check_no_gradient(*given: Any) -> None:
             raise _unfit("an input needs a gradient, and none is passed on", "x.detach(), or torch.no_grad()")
 
 
-def result_type(kind: Any) -> Any:
+def result_type(kind: Any, other: Any) -> Any:
     """Return the type of D where the caller names none."""
     torch = sys.modules["torch"]
+    if kind != other and other.itemsize > 1:
+        return other  # A becomes what B is
     if not kind.is_floating_point:
         return torch.int32
     return torch.bfloat16 if kind.itemsize == 1 else kind

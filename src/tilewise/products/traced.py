@@ -20,7 +20,7 @@ def traced(a: Any, b: Any, out: Any, *words: Any) -> Any:
     if out is not None:
         torch.ops.tilewise.gemm_into(a, b, out, *more)
         return out
-    return torch.ops.tilewise.gemm(a, b, *more, out_dtype or result_type(a.dtype))
+    return torch.ops.tilewise.gemm(a, b, *more, out_dtype or result_type(a.dtype, b.dtype))
 
 
 def traced_attention(q: Any, k: Any, v: Any, out: Any, *words: Any) -> Any:

@@ -10,7 +10,7 @@ from tilewise.codegen.parts import pipeline
 from tilewise.codegen.parts.copies import place_of
 from tilewise.codegen.parts.template import call, check_free, filled, plus
 from tilewise.codegen.wgmma.plan import DescribedOperand
-from tilewise.codegen.wgmma.text import descriptor_at, multiplied
+from tilewise.codegen.wgmma.text import descriptor_at, multiplied, step_of
 from tilewise.hardware.wgmma.instructions import M
 
 RANK = 4
@@ -270,9 +270,9 @@ def kernel_source(plan: AttentionPlan) -> str:
         "k_descriptor": descriptor_at("k", plan.k, f"tiles + stage * {plan.k.bytes}"),
         "v_descriptor": descriptor_at("v", plan.v, f"tiles + stage * {plan.k.bytes}"),
         "q_steps": len(plan.q.along_k),
-        "q_step": _step(plan.q),
-        "k_step": _step(plan.k),
-        "v_step": _step(plan.v),
+        "q_step": step_of(plan.q),
+        "k_step": step_of(plan.k),
+        "v_step": step_of(plan.v),
         "first_edge": "min(first + 1, N)" if plan.causal else "N",
         "edge": "min(first + (int)at.i + 1, N)" if plan.causal else "N",
         "s_at": call(plan.index, warp="warp", lane="lane", reg="r / 2"),
@@ -331,17 +331,3 @@ def _load_tile(plan: AttentionPlan) -> Iterator[str]:
     for at in range(plan.panels):
         to = plus("to", at * plan.k.bytes // plan.panels)
         yield f"fetch({to}, map, barrier, {at * PANEL}, block * {plan.keys}, head / sharing, batch);"
-
-
-def _step(own: DescribedOperand) -> str:
-    """Return the number that an instruction's step along K adds to the descriptor, in C++."""
-    along, panel = own.along_k, PANEL // own.input.k
-    if len(along) == 1:
-        return "0"
-    if own.major == "mn" or len(along) <= panel:
-        found, wanted = f"{along[1]} * step", [along[1] * step for step in range(len(along))]
-    else:
-        found = f"step / {panel} * {along[panel]} + step % {panel} * {along[1]}"
-        wanted = [step // panel * along[panel] + step % panel * along[1] for step in range(len(along))]
-    assert list(along) == wanted
-    return found

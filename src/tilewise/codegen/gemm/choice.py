@@ -75,6 +75,11 @@ class GemmProblem:
             raise LayoutError("TW401", f"a product of {self.m} x {self.n} x {self.k}", hint=hint)
 
     @property
+    def steps(self) -> int:
+        """Return the stages along K."""
+        return ceil(self.k / min(self._line(0), self._line(1)))
+
+    @property
     def chosen(self) -> TileChoice:
         """Return the choice with the least expected time."""
         return self.arranged(*min(self._tiles(RATE), key=self.cost))
@@ -95,11 +100,10 @@ class GemmProblem:
     def cost(self, choice: tuple[Tile, int]) -> float:
         """Return the expected time of a tile and parts of K, in the unit of a step's elements."""
         tile, parts = choice
-        steps = ceil(self.k / self._line(0))
         tiles = ceil(self.m / tile[0]) * ceil(self.n / tile[1]) * self.batches * parts
         turns = ceil(tiles / self.multiprocessors)
         added = LAUNCHED + MOVED * self.m * self.n * 4 * (2 * parts + 1) if parts > 1 else 0
-        return (turns * ceil(steps / parts) + START) * tile[0] * tile[1] / _rate(tile) + added
+        return (turns * ceil(self.steps / parts) + START) * tile[0] * tile[1] / _rate(tile) + added
 
     def arranged(self, tile: Tile, parts: int) -> TileChoice:
         """Return a tile with its usual cluster. Groups are cut off where they end: theirs go along N."""
@@ -116,9 +120,8 @@ class GemmProblem:
 
     def _tiles(self, tiles: Iterable[Tile]) -> Iterable[tuple[Tile, int]]:
         """Return tiles, each with the parts into which K may be split."""
-        steps = ceil(self.k / self._line(0))
-        whole = not self.splits or self.grouped or self.batches > 1
-        most = 1 if whole else max(1, steps // LEAST_STEPS)
+        whole = not self.splits or self.grouped or self.batches > 1 or self._line(0) != self._line(1)
+        most = 1 if whole else max(1, self.steps // LEAST_STEPS)
         narrow = [tile for tile in tiles if not self.promotes or tile[1] <= SUMS]
         return product(narrow, [one for one in PARTS if one <= most])
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.codegen.gemm.finish import finished, parameters, total_source
-from tilewise.codegen.gemm.plan import BUFFERS, LOADER_REGISTERS, WORKER_REGISTERS, HopperPlan
+from tilewise.codegen.gemm.plan import BUFFERS, LOADER_REGISTERS, NARROW, WORKER_REGISTERS, HopperPlan
 from tilewise.codegen.parts import pipeline
 from tilewise.codegen.parts.copies import BYTE, place_of
 from tilewise.codegen.parts.template import call, check_free, filled, plus
+from tilewise.codegen.source import Source
 from tilewise.codegen.wgmma.plan import DescribedOperand
-from tilewise.codegen.wgmma.text import descriptor_at, facts, multiplied
+from tilewise.codegen.wgmma.text import descriptor_at, facts, multiplied, step_of
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.wgmma.instructions import M
 
@@ -101,16 +102,15 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
         };
         unsigned sent = 0; // boxes of D so far
         $accumulator d$registers;
+        $a_registers
         for (int t = $first; $more; t += $stride) {
             $before
             for (int k = 0; k < steps; ++k, ring.next()) {
                 wait(full + 8 * ring.stage, ring.parity); // it is there
-                // Each step multiplies ${plan.a.input.k} of K. What a descriptor moves by counts 16 bytes.
+                // Each step multiplies $k_of_step of K. What a descriptor moves by counts 16 bytes.
                 const unsigned at = $here + ring.stage * ${plan.stage_bytes};
                 $descriptors
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as they were written
                 $chain
-                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
                 $ended
             }
             $last_ended
@@ -139,6 +139,27 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) $name(
             asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
     }
     $part
+}"""
+
+CHAIN = """\
+asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as they were written
+$products
+asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");"""
+
+WIDENED_CHAIN = """\
+#pragma unroll
+for (unsigned step = 0; step < $steps; ++step) { // the core multiplies the one before
+    #pragma unroll
+    for (unsigned r = 0; r < 4; ++r) {
+        const auto own = $index; // A lies as D has its first columns
+        a[step % 2][r] = widened(rows + a_place(own.i, step * 8 + own.j) * 2);
+    }
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as written
+    multiply(d[0], a[step % 2], b + $b_step, k > 0 || step > 0);
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); // the one before has ended
+    if (step == 0 && k > 0)
+        release(before);
 }"""
 
 ENDED = """\
@@ -231,6 +252,18 @@ __device__ __forceinline__ void share(
         :: "r"(to), "l"(&map), "r"(barrier), $operands, "h"(blocks) : "memory");
 }"""
 
+WIDENED = """\
+// Two neighbours of A, $own in shared memory, as $wide.
+__device__ __forceinline__ unsigned widened(unsigned at)
+{
+    unsigned both;
+    asm volatile(
+        "{.reg .b16 two; .reg .$kind low, high; .reg .f32 x, y; ld.shared.u16 two, [%1];\\n"
+        $steps
+        : "=&r"(both) : "r"(at) : "memory");
+    return both;
+}"""
+
 PUT_PAIR = """\
 // Two neighbours of a row to shared memory.
 __device__ __forceinline__ void put(unsigned at, $pair)
@@ -306,12 +339,12 @@ def _kernel(plan: HopperPlan) -> str:
         "more_fields": ", batch, end" if grouped else ", batch" * plan.turns,
         "facts": "\n".join(f"// {line}" for line in _places(plan)),
         "schedule": "\n".join(f"// {line}" for line in schedule(plan)),
-        "places": "\n\n".join(source.code for source in (plan.d_index, place_of(plan.d))),
+        "places": "\n\n".join(source.code for source in _functions(plan)),
         "map": pipeline.MAP,
         "barriers": pipeline.barriers(plan.stages, pipeline.ARRIVE if one else ARRIVE_AT),
         "fetches": "\n\n".join(_fetches(plan)),
         "put": _put(plan),
-        "multiply": multiplied(plan, begins=True),
+        "multiply": "\n\n".join([*_widened(plan), multiplied(plan.core, begins=True)]),
         "batch_of": "const int batch = t / (down * along);\nt %= down * along;" if plan.turns else "",
         "batch_value": ", batch" * plan.turns,
         "parameters": "\n".join(
@@ -340,9 +373,13 @@ def _kernel(plan: HopperPlan) -> str:
         "accumulator": "float" if plan.accumulator.name == "f32" else "int",
         "registers": f"[{plan.parts}][{plan.registers}]"
         + f", stage_sums[{plan.parts}][{plan.registers}]" * plan.promotes,
-        "descriptors": "\n".join(_descriptor(plan, own) for own in plan.operands),
-        "chain": "\n".join(_chain(plan)),
+        "descriptors": "\n".join(_sources(plan)),
+        "chain": _widened_chain(plan)
+        if plan.widened
+        else filled(CHAIN, {"products": "\n".join(_chain(plan))}),
         "here": "base" if one else "here",
+        "k_of_step": plan.core.a.input.k,
+        "a_registers": "unsigned a[2][4];" if plan.widened else "",
         "release": _release(plan),
         **_chain_ends(plan),
         "box_shape": f"64 x {plan.d.k}",
@@ -365,8 +402,10 @@ def cluster_slots(plan: HopperPlan) -> dict[str, int]:
 
 def _places(plan: HopperPlan) -> list[str]:
     """Return the places of the operands, of their product and of D, line by line."""
+    widened = [f"A [{M}, {plan.core.a.input.k}] {plan.core.a.dtype}, registers of a warpgroup:"]
     return [
         *facts(plan),
+        *([*widened, f"    {plan.widened.tile}"] if plan.widened else []),
         f"A B^T [{M}, {plan.n}] {plan.accumulator}, the registers of a warpgroup:",
         f"    {plan.fragment}",
         f"D [{M}, {plan.d.k}] {plan.out}, a box in shared memory:",
@@ -504,6 +543,50 @@ def _chain(plan: HopperPlan) -> Iterator[str]:
             yield f"multiply({sums}[{part}], {a}, {plus('b', of_b)}, {'1' if step else begins});"
 
 
+def _functions(plan: HopperPlan) -> list[Source]:
+    """Return the functions of places: of D, and of A where it passes through registers."""
+    found = [plan.d_index, place_of(plan.d)]
+    return [*found, place_of(plan.a, 2)] if plan.widened else found
+
+
+def _sources(plan: HopperPlan) -> Iterator[str]:
+    """Yield the begin of each operand in a stage: descriptors, or the address of rows that are widened."""
+    if plan.widened:
+        start = (
+            f"base + ring.stage * {plan.stage_bytes} + worker * {M * plan.a.k * plan.a.dtype.bits // BYTE}"
+        )
+        yield f"const unsigned rows = {plus(start, plan.offsets['A'])};"
+    yield from (_descriptor(plan, own) for own in plan.operands[bool(plan.widened) :])
+
+
+def _widened(plan: HopperPlan) -> Iterator[str]:
+    """Yield the function that widens two neighbours of A."""
+    if not plan.widened:
+        return
+    wide, own = plan.widened.dtype.name, plan.a.dtype.name
+    if own in NARROW:
+        steps = [f"cvt.rn.f16x2.{own}x2 %0, two;"]
+        steps += ["mov.b32 {low, high}, %0; cvt.f32.f16 x, low; cvt.f32.f16 y, high;"] * (wide == "bf16")
+    else:
+        sign = own[0]
+        steps = [
+            f"cvt.u32.u16 %0, two; bfe.{sign}32 low, %0, 0, 8; bfe.{sign}32 high, %0, 8, 8;",
+            f"cvt.rn.f32.{sign}32 x, low; cvt.rn.f32.{sign}32 y, high;",
+        ]
+    if len(steps) > 1:
+        steps[-1] += f" cvt.rn.{wide}x2.f32 %0, y, x;"
+    steps[-1] += "}"
+    slots = {"own": own, "wide": wide, "kind": "b16" if own in NARROW else "b32"}
+    lines = [f'"{step}\\n"' for step in steps[:-1]] + [f'"{steps[-1]}"']
+    yield filled(WIDENED, {**slots, "steps": "\n".join(lines)})
+
+
+def _widened_chain(plan: HopperPlan) -> str:
+    index = call(plan.d_index, warp="warp", lane="lane", reg="r")
+    slots = {"index": index, "steps": len(plan.b.along_k), "b_step": step_of(plan.b)}
+    return filled(WIDENED_CHAIN, slots)
+
+
 def _chain_ends(plan: HopperPlan) -> dict[str, object]:
     """Return the lines after a chain, and after the last one of a tile."""
     letter, parts = "f" if plan.accumulator.name == "f32" else "r", range(plan.parts)
@@ -515,7 +598,8 @@ def _chain_ends(plan: HopperPlan) -> dict[str, object]:
     own["touched"] = pipeline.touched([f"{sums}[{part}]" for part in parts], plan.registers, letter)
     if plan.promotes:
         return {"before": "", "ended": filled(PROMOTED, own), "last_ended": ""}
-    return {"before": "unsigned before = 0;", "ended": ENDED, "last_ended": filled(LAST_ENDED, own)}
+    ended = "before = ring.stage;" if plan.widened else ENDED
+    return {"before": "unsigned before = 0;", "ended": ended, "last_ended": filled(LAST_ENDED, own)}
 
 
 # -- D -----------------------------------------------------------------------------------------------

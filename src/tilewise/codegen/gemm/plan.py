@@ -31,6 +31,7 @@ from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import shared_bytes
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.tiles import tile
+from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
 
 SPAN = 128
@@ -51,6 +52,8 @@ MOST_CLUSTERED = 8
 SCALES = ("none", "tensor", "row")
 NARROW = ("e4m3", "e5m2")
 """Types of A and B of whose sums the core keeps about 14 bits."""
+WIDENED, WIDE = (*NARROW, "s8", "u8"), ("bf16", "f16")
+"""Types of A in memory that may pass through registers, and those of B that they become there."""
 FLOATS = ("f32", "f16", "bf16", "e4m3", "e5m2")
 """Types of D after a sum in f32."""
 
@@ -105,6 +108,18 @@ class HopperPlan(WgmmaPlan):
     """True if the sums of each stage are added up in f32, of types of which the core keeps fewer bits."""
     splits: bool = False
     """True if each block has a part of K; a second kernel adds up the sums of all parts, in their order."""
+    widened: DescribedOperand | None = None
+    """A as the core reads it, from registers, where it has fewer bits in memory than B."""
+
+    @property
+    def core(self) -> WgmmaPlan:
+        """Return the product as the core sees it."""
+        return WgmmaPlan(self.widened or self.a, self.b, self.accumulator, self.out, 1, "")
+
+    @property
+    def instruction(self) -> str:
+        """Return the instruction's name in PTX."""
+        return self.core.instruction
 
     @property
     def first(self) -> HopperPlan:
@@ -226,6 +241,9 @@ def planned(
     """
     first = Input.of(dtype_a)
     types = first, Input.of(dtype_b) if dtype_b is not None else first
+    widens = first.name in WIDENED and types[1].name in WIDE
+    if widens:
+        first = types[1]
     check_partner(first.name, types[1].name, first.partners, "wgmma")
     into = sum_type(first.name, accumulator, [kind for kind in first.accumulators if kind != "f16"])
     m, n = (as_int(extent, "an extent of the tile") for extent in shape)
@@ -246,6 +264,9 @@ def planned(
         operand_of(name, own, rows, False, major, None, "k" if major == "mn" else "mn", None, k=span)
         for name, own, rows, major in zip("AB", types, (m, n), majors, strict=True)
     )
+    widened = operand_of("A", first, m, True, "k", None, None, None, k=span) if widens else None
+    # an instruction's A has the registers that its D has, two elements in each
+    assert widened is None or widened.tile == d_fragment(into, first.k)
     plan = HopperPlan(
         a,
         b,
@@ -261,6 +282,7 @@ def planned(
         grouped,
         promotes,
         splits,
+        widened,
     )
     _check_finish(plan)
     held = plan.registers * plan.parts * (2 if promotes else 1)
@@ -269,6 +291,8 @@ def planned(
             "groups begin at any row, and TMA takes boxes of an MN-major A at multiples of 16 bytes",
             "a K-major A",
         )
+    if widens and plan.parts > 1:
+        raise refused("a warpgroup has the registers to widen 64 rows", "take fewer rows", m=m)
     if held > SUMS:
         raise refused(
             f"a thread holds {held} sums, and has registers for {SUMS}",
@@ -322,13 +346,16 @@ def _checked_cluster(cluster: Sequence[int], a: DescribedOperand, b: DescribedOp
 
 
 def _check_finish(plan: HopperPlan) -> None:
-    if plan.promotes and plan.a.dtype.name not in NARROW:
+    if plan.promotes and plan.core.a.dtype.name not in NARROW:
         hint = f"{' and '.join(NARROW)} have sums of fewer bits"
-        raise LayoutError("TW401", f"the core sums {plan.a.dtype} in {plan.accumulator}", hint=hint)
+        raise LayoutError("TW401", f"the core sums {plan.core.a.dtype} in {plan.accumulator}", hint=hint)
     if plan.batched + plan.grouped + plan.splits > 1:
         raise LayoutError(
             "TW401", "batches, groups and parts of K exclude one another", hint="take one of them"
         )
+    if plan.widened and (plan.grouped or plan.splits):
+        hint = "take one of them, or A of as many bits as B"
+        raise LayoutError("TW401", "a wider A and groups or parts of K exclude one another", hint=hint)
     check_word(plan.finish.scales, SCALES, "kind of scales")
     if plan.finish != Finish() and plan.accumulator.name != "f32":
         raise LayoutError(

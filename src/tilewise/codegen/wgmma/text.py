@@ -58,3 +58,23 @@ def descriptor_at(letter: str, own: DescribedOperand, start: str) -> str:
     """Return the line that makes an operand's descriptor of the address at which it begins."""
     start = f"({start})" if " " in start else start
     return f"const unsigned long long {letter} = {own.descriptor.value:#018x} + ({start} >> 4);"
+
+
+def step_of(own: DescribedOperand) -> str:
+    """Return the number that step `step` along K adds to a descriptor, in C++.
+
+    >>> from tilewise.codegen.wgmma import planned
+    >>> step_of(planned((64, 64, 64), "bf16").b), step_of(planned((64, 64, 128), "bf16").b)
+    ('2 * step', 'step / 4 * 512 + step % 4 * 2')
+    """
+    along = own.along_k
+    if len(along) == 1:
+        return "0"
+    each = own.mode.elements(own.dtype) // own.input.k
+    if own.major == "mn" or len(along) <= each:
+        found, wanted = f"{along[1]} * step", [along[1] * step for step in range(len(along))]
+    else:
+        found = f"step / {each} * {along[each]} + step % {each} * {along[1]}"
+        wanted = [step // each * along[each] + step % each * along[1] for step in range(len(along))]
+    assert list(along) == wanted
+    return found
