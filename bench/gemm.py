@@ -4,6 +4,8 @@
     python bench/gemm.py --rounds 30
     python bench/gemm.py --groups        groups of rows, beside one product of as many operations
     python bench/gemm.py --parts         few tiles and a long K
+    python bench/gemm.py --mixed         A of 8 bits, B in bf16
+    python bench/gemm.py --choices       the table's choice of tiles beside the fastest of those worth a try
     python bench/gemm.py --host          the host's time of a call
 
 It takes torch and a Hopper GPU. Inputs are random normal numbers. Launches of a round are one CUDA graph; the
@@ -16,12 +18,15 @@ import argparse
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 import tilewise
+from tilewise.codegen.gemm import GemmProblem
+from tilewise.core.dtypes import DType
+from tilewise.products.tuned import measured, said
 
 SQUARES = [(size, size, size) for size in (2048, 4096, 8192, 16384)]
 MODELS = {
@@ -43,6 +48,9 @@ GROUPS = ((8, 512, 4096), (16, 512, 4096), (32, 512, 4096), (64, 512, 4096), (64
 LONG = ((512, 512, 16384), (128, 4096, 4096), (64, 4096, 14336), (1024, 1024, 8192), (256, 256, 65536))
 OPERATIONS = 4e13
 """Operations of a round."""
+OTHERS = ((1000, 1000, 1000), (2500, 2500, 2500), (6000, 3000, 3000), (5000, 7000, 3000))
+WEIGHTS = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 1024, 8192), (8192, 64, 8192))
+"""Weights of 8 bits are A: rows of them, rows of tokens, and K."""
 
 
 def main() -> None:
@@ -54,15 +62,22 @@ def main() -> None:
     parser.add_argument("--host", action="store_true", help="the host's time of a call")
     parser.add_argument("--groups", action="store_true", help="groups of rows")
     parser.add_argument("--parts", action="store_true", help="few tiles and a long K")
+    parser.add_argument("--mixed", action="store_true", help="A of 8 bits, B in bf16")
+    parser.add_argument("--choices", action="store_true", help="the choice of tiles")
     args = parser.parse_args()
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}")
     if args.host:
         host_times()
+    if args.choices:
+        print(f"{statistics.geometric_mean(choices()):.3f} of the fastest choice's time in the mean")
     for groups, least, most in GROUPS if args.groups else ():
         grouped(groups, least, most, args.rounds)
     for shape in LONG if args.parts else ():
         compared(" x ".join(map(str, shape)), shape, torch.bfloat16, args.rounds)
-    if args.host or args.groups or args.parts:
+    for shape in WEIGHTS if args.mixed else ():
+        for kind in (torch.float8_e4m3fn, torch.int8):
+            compared(str(kind).removeprefix("torch."), shape, torch.bfloat16, args.rounds, kind)
+    if args.host or args.groups or args.parts or args.mixed or args.choices:
         return
     for name, kind in (("bf16", torch.bfloat16), ("e4m3", torch.float8_e4m3fn)):
         print(f"{name}: tilewise beside the library; the tie is the library beside itself")
@@ -73,10 +88,10 @@ def main() -> None:
         print(f"{len(ratios)} shapes of models: {mean:.3f} in the mean, {min(ratios):.3f} at least")
 
 
-def compared(words: str, shape: tuple[int, int, int], kind: Any, rounds: int) -> float:
-    """Print the rate of a shape, and return its ratio to the library's."""
+def compared(words: str, shape: tuple[int, int, int], kind: Any, rounds: int, of_a: Any = None) -> float:
+    """Print the rate of a shape, and return its ratio to the library's; A may have a type of its own."""
     m, n, k = shape
-    a, b = (torch.randn(rows, k, device="cuda").to(kind) for rows in (m, n))
+    a, b = (drawn(rows, k, own) for rows, own in ((m, of_a or kind), (n, kind)))
     out = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
     library = of_library(a, b, torch.empty_like(out))
     ways = {"ours": ours(a, b, out), "library": library, "again": library}
@@ -94,6 +109,20 @@ def compared(words: str, shape: tuple[int, int, int], kind: Any, rounds: int) ->
         flush=True,
     )
     return ratio
+
+
+def choices() -> Iterator[float]:
+    """Print and yield, for each shape, the time of the table's choice by that of the fastest."""
+    for shape in (*SQUARES, *MODELS.values(), *LONG, *OTHERS):
+        for kind in ("bf16", "e4m3"):
+            seconds = measured(GemmProblem(*shape, (DType.of(kind), DType.of(kind))))
+            (first, taken), best = next(iter(seconds.items())), min(seconds, key=seconds.__getitem__)
+            own = taken / seconds[best]
+            print(
+                f"{kind} {' x '.join(map(str, shape))}: {own:.3f}, {said(first)}, beside {said(best)}",
+                flush=True,
+            )
+            yield own
 
 
 def grouped(groups: int, least: int, most: int, rounds: int) -> None:
@@ -119,18 +148,25 @@ def grouped(groups: int, least: int, most: int, rounds: int) -> None:
     print(f"{words:28} {', '.join(rates)} TFLOP/s: {', '.join(ratios)}", flush=True)
 
 
+def drawn(rows: int, k: int, kind: Any) -> Any:
+    """Return random numbers: normal ones, or all that an integer type has."""
+    if kind.is_floating_point:
+        return torch.randn(rows, k, device="cuda").to(kind)
+    return torch.randint(-128, 128, (rows, k), device="cuda").to(kind)
+
+
 def ours(a: Any, b: Any, out: Any) -> Callable[[], Any]:
     """Return our product; 8-bit floats have a scale each."""
-    if a.element_size() > 1:
+    if b.element_size() > 1:
         return lambda: tilewise.gemm(a, b, out)
     one = torch.ones(1, device="cuda")
     return lambda: tilewise.gemm(a, b, out, scale_a=one, scale_b=one)
 
 
 def of_library(a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    """Return torch's product of the same."""
-    if a.element_size() > 1:
-        return lambda: torch.matmul(a, b.T, out=out)
+    """Return torch's product of the same; A of another type is cast to B's first."""
+    if b.element_size() > 1:
+        return lambda: torch.matmul(a.to(b.dtype), b.T, out=out)
     one = torch.ones((), device="cuda")
     return lambda: torch._scaled_mm(a, b.T, one, one, use_fast_accum=True, out_dtype=out.dtype)
 

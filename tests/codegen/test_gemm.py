@@ -7,7 +7,7 @@ import random
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -366,14 +366,21 @@ def test_sums_are_finished_in_the_order_of_the_formula() -> None:
 
 
 def test_large_products_take_the_largest_tile_and_small_ones_fill_the_machine() -> None:
-    assert chosen(8192, 8192, 8192, "bf16").tile == (128, 256)
-    assert chosen(8192, 8192, 8192, "bf16").cluster == (2, 1)
+    assert chosen(16384, 16384, 16384, "bf16").tile == (128, 256)
+    assert chosen(16384, 16384, 16384, "bf16").cluster == (2, 1)
     assert chosen(2048, 2048, 2048, "bf16").cluster == (1, 1)
     assert np.prod(chosen(512, 512, 4096, "bf16").tile) < np.prod(chosen(4096, 4096, 4096, "bf16").tile)
     for m, n, k in itertools.product((1, 100, 3000), repeat=3):
         for majors in itertools.product(("k", "mn"), repeat=2):
             best = chosen(m, n, k, "bf16", majors=majors)
             planned(best.tile, "bf16", majors=majors, cluster=best.cluster, group=best.group)
+
+
+def test_a_cluster_is_not_taken_where_its_last_row_of_tiles_costs_a_turn() -> None:
+    types = (DType.of("bf16"),) * 2
+    problem = GemmProblem(47 * 128, 14 * 224, 3008, types)  # 658 tiles are five turns, 48 x 14 are six
+    assert problem.arranged((128, 224), 1).cluster == (1, 1)
+    assert replace(problem, m=46 * 128).arranged((128, 224), 1).cluster == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ OUTS = (torch.float32, torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch
 EIGHT = OUTS[3:]
 MOST = {OUTS[3]: 448.0, OUTS[4]: 57344.0}
 """The largest number of a type, to which results are cut off."""
+BEYOND = 65520.0
+"""The least number that becomes infinite in f16."""
 LOST, LOST_OF_8 = 2.0**-22, 2.0**-13
 """The part of a running sum that the core loses at most with each instruction; the second of 8-bit floats."""
 PROMOTED = 6
@@ -224,7 +226,10 @@ def fault(problem: Problem) -> str:
             want, bound = want.to(out.dtype).double(), torch.zeros_like(want)
         else:
             bound = size * lost + want.abs() * ROUNDED[out.dtype] + LEAST.get(out.dtype, 0.0)
-        if (bad := ~((got - want).abs() <= bound)).any():
+        right = (got - want).abs() <= bound
+        if out.dtype == torch.float16:
+            right |= (got == want.sign() * torch.inf) & (want.abs() + bound >= BEYOND)
+        if (bad := ~right).any():
             some = f"{got[bad][:3].tolist()} for {want[bad][:3].tolist()}"
             return f"{int(bad.sum())} of {got.numel()} beyond the bound, such as {some}"
         last = rows.stop

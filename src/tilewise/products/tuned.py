@@ -35,20 +35,28 @@ def tuned(
 
     refused  TW608 without torch, or a Hopper GPU
     """
+    seconds = measured(problem, index, told)
+    for choice, taken in sorted(seconds.items(), key=lambda pair: -pair[1]):
+        told(f"{said(choice)}: {taken * 1e6:.1f} us")
+    first, best = next(iter(seconds)), min(seconds, key=seconds.__getitem__)
+    best = best if seconds[best] < GAIN * seconds[first] else first
+    (tile, cluster, group, parts) = best
+    device = find(index, capability=HOPPER)
+    kept.remember(FILE, device.name, class_of(problem), (*tile, *cluster, group, parts))
+    return best
+
+
+def measured(
+    problem: GemmProblem, index: int = 0, told: Callable[[str], None] = lambda line: None
+) -> dict[TileChoice, float]:
+    """Return the seconds of a product on a GPU by each choice worth measuring, that of the table first."""
     torch = _torch()
     device = find(index, capability=HOPPER)
     choices = replace(problem, multiprocessors=multiprocessors(index)).candidates
     plans = [_plan(problem, choice) for choice in choices]
     told(f"{len(plans)} kernels, measured on {device.name}:")
     cubins([Source(f"{plan.called}.cu", kernel_source(plan)) for plan in plans])
-    seconds = _measured(torch, problem, plans, choices, index)
-    for choice, taken in sorted(zip(choices, seconds, strict=True), key=lambda pair: -pair[1]):
-        told(f"{said(choice)}: {taken * 1e6:.1f} us")
-    best = min(range(len(choices)), key=seconds.__getitem__)
-    best = best if seconds[best] < GAIN * seconds[0] else 0
-    (tile, cluster, group, parts) = choices[best]
-    kept.remember(FILE, device.name, class_of(problem), (*tile, *cluster, group, parts))
-    return choices[best]
+    return dict(zip(choices, _seconds(torch, problem, plans, choices, index), strict=True))
 
 
 def said(choice: TileChoice) -> str:
@@ -89,7 +97,7 @@ def _out(problem: GemmProblem) -> DType | None:
     return None if problem.types[0].name in ("s8", "u8") else DType.of("bf16")
 
 
-def _measured(
+def _seconds(
     torch: Any, problem: GemmProblem, plans: list[HopperPlan], choices: list[TileChoice], index: int
 ) -> list[float]:
     """Return the seconds of each choice, in turn, in an order that is drawn anew in each round."""
@@ -123,7 +131,7 @@ def _tensors(torch: Any, problem: GemmProblem) -> list[Any]:
 
     def matrix(extent: int, kind: Any, major: str, many: list[int]) -> Any:
         shape = (extent, problem.k) if major == "k" else (problem.k, extent)
-        line = -(-shape[1] // 16) * 16
+        line = _line(shape[1], kind)
         if not kind.is_floating_point:
             made = torch.randint(0, 100, (*many, shape[0], line), device="cuda").to(kind)
         else:
@@ -134,10 +142,15 @@ def _tensors(torch: Any, problem: GemmProblem) -> list[Any]:
     a = matrix(rows, kinds[0], problem.majors[0], [] if problem.grouped else many)
     b = matrix(problem.n, kinds[1], problem.majors[1], many)
     kind = torch.int32 if _out(problem) is None else torch.bfloat16
-    line = -(-problem.n // 16) * 16
-    out = torch.empty(*a.shape[:-1], line, dtype=kind, device="cuda")[..., : problem.n]
+    out = torch.empty(*a.shape[:-1], _line(problem.n, kind), dtype=kind, device="cuda")[..., : problem.n]
     ends = [problem.m * (at + 1) for at in range(problem.batches)]
     return [a, b, out, torch.tensor(ends, dtype=torch.int32, device="cuda")]
+
+
+def _line(extent: int, kind: Any) -> int:
+    """Return the elements between two lines: TMA takes lines at multiples of 16 bytes."""
+    each: int = 16 // kind.itemsize
+    return -(-extent // each) * each
 
 
 def _torch_type(torch: Any, own: DType) -> Any:

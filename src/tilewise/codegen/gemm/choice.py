@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 from math import ceil
 from typing import NamedTuple
 
@@ -31,23 +30,27 @@ MOST = 2**31 - 2**10
 """An extent that kernels do not count up to."""
 RATE = {
     (128, 256): 1.0,
-    (128, 192): 0.95,
-    (128, 128): 0.88,
-    (128, 64): 0.62,
-    (64, 128): 0.62,
-    (64, 64): 0.4,
+    (128, 240): 0.965,
+    (128, 224): 0.975,
+    (128, 208): 0.965,
+    (128, 192): 0.99,
+    (128, 176): 0.96,
+    (128, 160): 0.98,
+    (128, 144): 0.96,
+    (128, 128): 0.985,
+    (128, 112): 0.93,
+    (128, 96): 0.86,
+    (128, 64): 0.73,
+    (64, 128): 0.77,
+    (64, 64): 0.55,
 }
 """{tile: the rate at which a multiprocessor computes it, beside that of the largest}."""
-WIDTHS = (96, 112, 144, 160, 176, 208, 224, 240)
-"""Columns of further tiles of 128 rows, which are measured where a choice is tuned."""
-FEW = 8
-"""Tiles of which half a cluster's would be too many to leave out."""
-START = 6
-"""Steps along K that a tile's begin and end take as long as, where no other tile hides them."""
+BETWEEN = 3.6e4
+"""The time that a block spends between two tiles, in the unit of a step's elements."""
 PARTS = (1, 2, 3, 4, 6, 8, 12, 16)
 LEAST_STEPS = 8
 """Steps along K of a part, at least."""
-LAUNCHED, MOVED = 1.6e5, 1.2e-2
+LAUNCHED, MOVED = 4.5e5, 1.0e-2
 """The time to launch the kernel that adds parts up, and to move a byte, in the unit of a step's elements."""
 TRIED = 8
 """Tiles that are measured, each with several clusters."""
@@ -82,48 +85,49 @@ class GemmProblem:
     @property
     def chosen(self) -> TileChoice:
         """Return the choice with the least expected time."""
-        return self.arranged(*min(self._tiles(RATE), key=self.cost))
+        return min(self._choices, key=self.cost)
 
     @property
     def candidates(self) -> list[TileChoice]:
         """Return the choices that are worth measuring, the one without measures first."""
-        tiles = sorted(self._tiles([*RATE, *((128, width) for width in WIDTHS)]), key=self.cost)
-        found = [self.chosen]
-        for tile, parts in tiles[:TRIED]:
-            usual = self.arranged(tile, parts)
+        found = []
+        for usual in sorted(self._choices, key=self.cost)[:TRIED]:
             found.append(usual)
-            clusters = [own for own in ((1, 1), (2, 1), (1, 2)) if self._shares(tile, own)]
-            if parts == 1:
+            clusters = [own for own in ((1, 1), (2, 1), (1, 2)) if self._shares(usual.tile, own)]
+            if usual.parts == 1:
                 found += [usual._replace(cluster=own, group=group) for own in clusters for group in (4, 16)]
         return list(dict.fromkeys(found))
 
-    def cost(self, choice: tuple[Tile, int]) -> float:
-        """Return the expected time of a tile and parts of K, in the unit of a step's elements."""
-        tile, parts = choice
-        tiles = ceil(self.m / tile[0]) * ceil(self.n / tile[1]) * self.batches * parts
-        turns = ceil(tiles / self.multiprocessors)
+    def cost(self, choice: TileChoice) -> float:
+        """Return the expected time of a choice, in the unit of a step's elements."""
+        (rows, columns), parts = choice.tile, choice.parts
+        step = rows * columns / RATE[choice.tile]
         added = LAUNCHED + MOVED * self.m * self.n * 4 * (2 * parts + 1) if parts > 1 else 0
-        return (turns * ceil(self.steps / parts) + START) * tile[0] * tile[1] / _rate(tile) + added
+        return self._turns(choice) * (ceil(self.steps / parts) * step + BETWEEN) + added
 
     def arranged(self, tile: Tile, parts: int) -> TileChoice:
         """Return a tile with its usual cluster. Groups are cut off where they end: theirs go along N."""
-        if parts > 1:
-            return TileChoice(tile, (1, 1), 16, parts)
-        down, along = ceil(self.m / tile[0]), ceil(self.n / tile[1])
-        if down * along * self.batches <= self.multiprocessors:
-            return TileChoice(tile, (1, 1), 16)
-        if self.grouped and self._shares(tile, (1, 2)) and (along % 2 == 0 or along > FEW):
-            return TileChoice(tile, (1, 2), 4)
-        if not self.grouped and self._shares(tile, (2, 1)) and (down % 2 == 0 or down > FEW):
-            return TileChoice(tile, (2, 1))
-        return TileChoice(tile, (1, 1))
+        alone = TileChoice(tile, (1, 1), 16, parts)
+        cluster, group = ((1, 2), 4) if self.grouped else ((2, 1), 8)
+        together = alone._replace(cluster=cluster, group=group)
+        turns = self._turns(alone)
+        shares = parts == 1 < turns == self._turns(together) and self._shares(tile, together.cluster)
+        return together if shares else alone
 
-    def _tiles(self, tiles: Iterable[Tile]) -> Iterable[tuple[Tile, int]]:
-        """Return tiles, each with the parts into which K may be split."""
+    def _turns(self, choice: TileChoice) -> int:
+        """Return the tiles that the busiest multiprocessor computes."""
+        (rows, columns), (down, along), _, parts = choice
+        tiles = ceil(self.m / (rows * down)) * down * ceil(self.n / (columns * along)) * along
+        return ceil(tiles * self.batches * parts / self.multiprocessors)
+
+    @property
+    def _choices(self) -> Iterable[TileChoice]:
+        """Yield each tile, with the parts into which K may be split."""
         whole = not self.splits or self.grouped or self.batches > 1 or self._line(0) != self._line(1)
         most = 1 if whole else max(1, self.steps // LEAST_STEPS)
-        narrow = [tile for tile in tiles if not self.promotes or tile[1] <= SUMS]
-        return product(narrow, [one for one in PARTS if one <= most])
+        for tile in RATE:
+            if not self.promotes or tile[1] <= SUMS:
+                yield from (self.arranged(tile, parts) for parts in PARTS if parts <= most)
 
     def _line(self, side: int) -> int:
         return SPAN * BYTE // self.types[side].bits
@@ -135,11 +139,6 @@ class GemmProblem:
             for side, extent, count in ((0, tile[0], cluster[1]), (1, tile[1], cluster[0]))
             if count > 1
         )
-
-
-def _rate(tile: Tile) -> float:
-    """Return the rate of a tile; of one that was not measured that of the narrower one beside it."""
-    return RATE.get(tile) or max(rate for own, rate in RATE.items() if own[0] == tile[0] and own[1] < tile[1])
 
 
 def chosen(
@@ -157,7 +156,7 @@ def chosen(
     """Return the choice with the least expected time for D [m, n], or for many of them.
 
     >>> chosen(8192, 8192, 8192, "bf16")
-    TileChoice(tile=(128, 256), cluster=(2, 1), group=8, parts=1)
+    TileChoice(tile=(128, 192), cluster=(2, 1), group=8, parts=1)
     >>> chosen(2048, 2048, 2048, "bf16")
     TileChoice(tile=(128, 256), cluster=(1, 1), group=16, parts=1)
     """
