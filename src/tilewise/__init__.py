@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise import algebra
+    from tilewise.core.known import name
     from tilewise.hardware.calls import parse
     from tilewise.moves import move
     from tilewise.moves.plan import plan
@@ -112,6 +113,7 @@ __all__ = [
     "m",
     "match",
     "move",
+    "name",
     "parse",
     "plan",
     "read",
@@ -151,6 +153,10 @@ def __getattr__(name: str) -> Any:
 
         globals()[name] = getattr(products, name)  # the next use finds it at once
         return globals()[name]
+    if name == "name":
+        from tilewise.core import known
+
+        return known.name
     if name == "algebra":
         from importlib import import_module
 

@@ -17,7 +17,9 @@ ASKED = ("transpose(512, 256)", "--dtype", "f32", "--tune")
 
 def test_what_is_measured_is_told(tilewise, monkeypatch):
     monkeypatch.setattr(tuned, "gpu_of", lambda index: Gpu(index, "made up", (9, 0)))
-    monkeypatch.setattr(tuned, "_measured", lambda plans, index: [10e-6 - i * 1e-6 for i in range(len(plans))])
+    monkeypatch.setattr(
+        tuned, "_measured", lambda plans, index: [10e-6 - i * 1e-6 for i in range(len(plans))]
+    )
     kept = []
     monkeypatch.setattr(tuned.kept, "remember", lambda file, *words: kept.append(words))
     run = tilewise("plan", *ASKED, "--json")

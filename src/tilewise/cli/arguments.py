@@ -293,6 +293,13 @@ def _add_reading(parser: Parser, own: dict[str, ShellInput]) -> None:
         "--let", metavar="NAME=N", action="append", help="a value for a name in it; repeatable", **absent
     )
     group.add_argument(
+        "--where",
+        metavar="FACTS",
+        action="append",
+        help="names without a value, and what is known of them: 'M %% 64 == 0, lda >= N'",
+        **absent,
+    )
+    group.add_argument(
         "--storage",
         metavar="AXIS",
         action="append",

@@ -51,6 +51,7 @@ A question whose answer is no has `reason`, and often `witness` and `hint`. An e
 
 READING: Mapping[str, tuple[dict[str, Any], str]] = {
     "let": ({"type": "object", "additionalProperties": {"type": "integer"}}, "values for names in a text"),
+    "where": ({"type": "string"}, "names without a value, and facts about them: 'M % 64 == 0, lda >= N'"),
     "unit": ({"enum": ["element", "byte", "bit"]}, "the unit that strides count"),
     "dialect": ({"type": "string"}, "the notation of the text, such as cute or triton"),
     "tensor": ({"type": "string"}, "the shape of the tensor of an encoding or a sharding, such as 128,64"),

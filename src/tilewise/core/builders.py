@@ -107,7 +107,7 @@ def paired(shape: Shape, strides: Any) -> tuple[Vector, ...]:
 
 
 def _paired(mode: Mode, stride: Any, where: str) -> Iterator[Vector]:
-    if isinstance(mode, int):
+    if not isinstance(mode, tuple):
         if isinstance(stride, tuple | list):
             raise _mismatch(where, mode, stride)
         yield as_vector(stride)
@@ -115,7 +115,7 @@ def _paired(mode: Mode, stride: Any, where: str) -> Iterator[Vector]:
     if not isinstance(stride, tuple | list) or len(stride) != len(mode):
         raise _mismatch(where, mode, stride)
     for position, (inner, step) in enumerate(zip(mode, stride, strict=True)):
-        if type(step) is int and isinstance(inner, int):
+        if type(step) is int and not isinstance(inner, tuple):
             yield as_vector(step)
             continue
         while isinstance(step, tuple | list) and len(step) == 1:

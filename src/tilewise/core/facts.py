@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
+from operator import add, sub
 
 from tilewise.core.axes import Axis
 from tilewise.core.bits import Basis, affine_map
@@ -380,7 +381,7 @@ def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int
             return None
         step = [it.stride[axis] for axis in axes]
         moves = [[d * s for s in step] for d in range(it.extent)]
-        sums = {tuple(map(int.__add__, at, move)) for at in sums for move in moves}
+        sums = {tuple(map(add, at, move)) for at in sums for move in moves}
     return len(sums)
 
 
@@ -525,7 +526,7 @@ def contiguous(layout: Layout) -> Verdict:
     if layout.size == 1:
         return YES
     (base,), (following,) = layout.points(0), layout.points(1)
-    step = point(layout.axes, map(int.__sub__, following, base)).nonzero
+    step = point(layout.axes, map(sub, following, base)).nonzero
     axis = step.axes[0] if step.terms else layout.axes[0]
     if step != {axis: 1} or axis.kind != "storage":
         return Verdict(False, f"from element 0 to element 1 is {step}, not one step of storage", 1)

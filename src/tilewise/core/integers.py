@@ -6,6 +6,7 @@ from itertools import pairwise
 from operator import index
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.polynomials import Polynomial, positive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def as_int(value: SupportsIndex, what: str) -> int:
     """
     if type(value) is not int:
         value = _converted(value, what)
+        if type(value) is not int:
+            return value  # a polynomial over names
     if not -_LARGEST < value < _LARGEST:
         raise LayoutError(
             "TW005",
@@ -63,7 +66,7 @@ def as_extent(value: SupportsIndex) -> int:
     48
     """
     extent = as_int(value, "an extent")
-    if extent < 1:
+    if extent < 1 if type(extent) is int else not positive(extent):
         raise LayoutError(
             "TW102",
             f"an extent must be positive, not {extent}",
@@ -84,6 +87,8 @@ def number_text(number: int) -> str:
 def _converted(value: SupportsIndex, what: str) -> int:
     if isinstance(value, bool):
         raise LayoutError("TW101", f"{what} must be an integer, not the bool {value}", hint="write 1 or 0")
+    if isinstance(value, Polynomial):
+        return value  # type: ignore[return-value]  # what is computed with it is a polynomial again
     try:
         return index(value)
     except TypeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import add
 
 from tilewise.core.axes import SPLITS
 from tilewise.core.canonical import merged_replica
@@ -169,7 +170,7 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
     at_steps = [steps[axis.name] for axis in asked]
     for x in landing(layout, (*layout.shard, *copies), layout.offset + start, asked, at_steps):
         flat = number(extents, x)
-        at = tuple(map(int.__add__, layout.before_swizzle(flat), first))
+        at = tuple(map(add, layout.before_swizzle(flat), first))
         for step, r in zip(replica, x[len(extents) :], strict=True):
             at = tuple(a + r * s for a, s in zip(at, step, strict=True))
         yield flat, layout.after_swizzle(at)

@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 from numbers import Number
+from operator import add
 
 from tilewise.core.algebra.methods import Algebra, LaterModule
 from tilewise.core.axes import CALLED, KNOWN, Axis, m
@@ -419,7 +420,7 @@ class Layout(Algebra):
         copies = self.copy_steps
         if len(copies) == 1:
             return [self.after_swizzle(base)]
-        moved = [tuple(map(int.__add__, base, copy)) for copy in copies]
+        moved = [tuple(map(add, base, copy)) for copy in copies]
         return sorted(map(self.after_swizzle, moved)) if self.swizzles else moved
 
     def before_swizzle(self, flat: int) -> Point:

@@ -64,11 +64,11 @@ def leaves(mode: Mode) -> Iterator[int]:
     >>> list(leaves(((4, 2), (2, 4))))
     [4, 2, 2, 4]
     """
-    if isinstance(mode, int):
+    if not isinstance(mode, tuple):
         yield mode
     else:
         for inner in mode:
-            if isinstance(inner, int):
+            if not isinstance(inner, tuple):
                 yield inner
             else:
                 yield from leaves(inner)
@@ -89,7 +89,7 @@ def size_of(mode: Mode) -> int:
     >>> size_of(((4, 2), (2, 4))), size_of(())
     (64, 1)
     """
-    return mode if isinstance(mode, int) else prod(all_extents(mode))
+    return prod(all_extents(mode)) if isinstance(mode, tuple) else mode
 
 
 def extents_of(shape: Shape) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ def extents_of(shape: Shape) -> tuple[int, ...]:
     >>> extents_of(((4, 2), (2, 4)))
     (8, 8)
     """
-    return tuple([mode if isinstance(mode, int) else size_of(mode) for mode in shape])
+    return tuple([size_of(mode) if isinstance(mode, tuple) else mode for mode in shape])
 
 
 def mirrored(mode: Any) -> Any:
@@ -138,17 +138,17 @@ def _fits(index: Any, shape: Shape) -> bool:
     if not isinstance(index, tuple | list):
         return False
     mode = shape[0]
-    return isinstance(mode, int) or len(index) != len(mode)
+    return not isinstance(mode, tuple) or len(index) != len(mode)
 
 
 def _flat(coordinate: Any, mode: Mode, where: str, order: str) -> int:
     if not isinstance(coordinate, tuple | list):
         return _checked(coordinate, size_of(mode), where, mode)
-    if isinstance(mode, int) or len(coordinate) != len(mode):
+    if not isinstance(mode, tuple) or len(coordinate) != len(mode):
         raise LayoutError(
             "TW201",
             f"{where} has {len(coordinate)} parts, and {spell(mode)} has "
-            f"{1 if isinstance(mode, int) else len(mode)}",
+            f"{len(mode) if isinstance(mode, tuple) else 1}",
             hint="a nested index follows the shape's own nesting",
         )
     flat = 0
@@ -202,7 +202,7 @@ def refined_mode(mode: Mode, parts: Iterator[Sequence[tuple[int, Any]]]) -> Mode
     >>> refined_mode((4, (6, 2)), iter([[(4, 1)], [(2, 1), (3, 8)], [(2, 2)]]))
     (4, ((2, 3), 2))
     """
-    if isinstance(mode, int):
+    if not isinstance(mode, tuple):
         digits = next(parts)
         return digits[0][0] if len(digits) == 1 else tuple([extent for extent, _ in digits])
     return tuple([refined_mode(part, parts) for part in mode])
@@ -232,6 +232,6 @@ def spell(mode: Mode) -> str:
     >>> spell((8, 4)), spell((8,)), spell(()), spell(((4, 2),))
     ('(8, 4)', '8', '()', '((4, 2),)')
     """
-    if isinstance(mode, tuple) and len(mode) == 1 and isinstance(mode[0], int):
+    if isinstance(mode, tuple) and len(mode) == 1 and not isinstance(mode[0], tuple):
         return str(mode[0])
     return str(mode)

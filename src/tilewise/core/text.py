@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
+from tilewise.core.polynomials import is_named, signed
 from tilewise.core.shapes import Mode, Shape, leaves, spell
 from tilewise.core.vectors import Term, Vector
 
@@ -109,7 +110,7 @@ def _unsayable(reason: str, hint: str = "") -> LayoutError:
 
 def _nested(mode: Mode, words: Iterator[str], comma: str, top: bool = True) -> str:
     """Return words in the nesting of a shape; a lone word in parentheses gets the comma that Python needs."""
-    if isinstance(mode, int) or (top and len(mode) == 1 and isinstance(mode[0], int)):
+    if not isinstance(mode, tuple) or (top and len(mode) == 1 and not isinstance(mode[0], tuple)):
         return next(words)
     parts = [_nested(inner, words, comma, False) for inner in mode]
     return "(" + comma.join(parts) + ("," if len(parts) == 1 and comma == ", " else "") + ")"
@@ -118,7 +119,9 @@ def _nested(mode: Mode, words: Iterator[str], comma: str, top: bool = True) -> s
 def _more(terms: Iterable[Term], named: bool) -> str:
     """Return terms as the rest of a sum."""
     return "".join(
-        f" {'-' if steps < 0 else '+'} {term_text(axis.name, abs(steps), named)}" for axis, steps in terms
+        f" {'-' if negative else '+'} {term_text(axis.name, size, named)}"
+        for axis, steps in terms
+        for negative, size in signed(steps)
     )
 
 
@@ -158,9 +161,12 @@ def vector_text(vector: Vector, named: bool = True) -> str:
     if not vector.terms:
         return "0"
     (axis, steps), *rest = vector.terms
-    return term_text(axis.name, steps, named) + _more(rest, named)
+    if not is_named(steps):
+        return term_text(axis.name, steps, named) + _more(rest, named)
+    sum_text = _more(vector.terms, named)
+    return "-" + sum_text.removeprefix(" - ") if sum_text[1] == "-" else sum_text.removeprefix(" + ")
 
 
-def term_text(axis: str, steps: int, named: bool) -> str:
+def term_text(axis: str, steps: int | str, named: bool) -> str:
     """Return `4@laneid`; the axis of a bare number is `m`, except that a bare 0 names no axis."""
     return f"{steps}@{axis}" if named or steps == 0 else str(steps)

@@ -9,6 +9,7 @@ from numbers import Number
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_extent, as_int
+from tilewise.core.polynomials import signed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,10 +108,9 @@ class Vector:
     def __repr__(self) -> str:
         if not self.terms:
             return "0"
-        first, *rest = self.terms
-        return f"{first[1]}@{first[0]}" + "".join(
-            f" {'-' if steps < 0 else '+'} {abs(steps)}@{axis}" for axis, steps in rest
-        )
+        addends = [(*part, axis) for axis, steps in self.terms for part in signed(steps)]
+        text = "".join(f" {'-' if minus else '+'} {size}@{axis}" for minus, size, axis in addends)
+        return "-" + text[3:] if text[1] == "-" else text[3:]
 
 
 def _steps_along(axis: Axis, steps: int) -> Vector:
@@ -134,7 +134,7 @@ def as_vector(value: object, what: str = "a stride") -> Vector:
     if isinstance(value, Axis):
         raise LayoutError("TW101", f"{what} must say how many steps along {value}", hint=f"write 1@{value}")
     steps = as_int(value, what)  # type: ignore[arg-type]  # as_int refuses with a clear error
-    return Vector(((m, steps),)) if steps else ZERO
+    return Vector(((m, steps),)) if type(steps) is not int or steps else ZERO
 
 
 def point(axes: Iterable[Axis], steps: Iterable[int]) -> Vector:
@@ -150,7 +150,7 @@ def along(axis: Axis, steps: int) -> Vector:
     >>> along(m, 16), along(m, 0)
     (16@m, 0)
     """
-    if not steps:
+    if type(steps) is int and not steps:
         return ZERO
     vector = object.__new__(Vector)
     object.__setattr__(vector, "terms", ((axis, steps),))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tilewise.core.axes import KNOWN, Axis, m
+from tilewise.core.axes import KNOWN, Axis
 from tilewise.core.errors import LayoutError, printable
 from tilewise.core.integers import MAX_DIGITS, as_int, counted
+from tilewise.core.polynomials import floor_of, is_named, positive, whole
 from tilewise.core.shapes import MAX_NESTING, Mode
-from tilewise.core.vectors import Term, Vector
+from tilewise.core.vectors import Term, Vector, as_vector
 from tilewise.notation.tokens import END, NAME, NUMBER, Cursor, Scan, Span, Token, shortened
 
 TYPE_CHECKING = False
@@ -66,6 +67,8 @@ class Names:
             hint = f"did you mean {near[0]}?"
         raise cursor.error("TW007", f"'{name}' has no value", token.span, hint)
 
+
+_ROUNDED = ("ceildiv", "floordiv")
 
 NAMELESS = Names({}, frozenset())
 """No name has a value."""
@@ -129,10 +132,20 @@ class NumberCursor(Cursor):
         return (Branch(tuple(parts), self.since(start)) if comma else parts[0]), comma
 
     def integer(self) -> Leaf:
-        """Take a product of integers: `8`, `4*K`, `M//8`, `-1`."""
+        """Take a sum of products of integers: `8`, `4*K`, `M//8`, `-1`, `M + 2`."""
         start = self.next
-        value = self.product()
+        value = self.number()
         return Leaf(value, self.since(start))
+
+    def number(self) -> int:
+        """Take a sum of products of integers and names."""
+        value = self.product()
+        while is_named(value) or self.names.values:
+            sign = self.accept("+", "-")
+            if sign is None:
+                break
+            value += self.product() if sign.text == "+" else -self.product()
+        return value
 
     def vector(self) -> Leaf:
         """Take a stride or an offset: `4@laneid`, `16`, `1@x + 1@y`, `-2@m`."""
@@ -165,7 +178,7 @@ class NumberCursor(Cursor):
             said = self.on_one_line(self.since(start))
             hint = f"put @ between steps and axis: {said}@{self.next.text}"
             raise self.error("TW004", f"expected an operator, found {self.next}", hint=hint)
-        return Vector(((m, steps),)) if steps else Vector()
+        return as_vector(steps)
 
     def axis(self) -> Axis:
         """Take the name of an axis."""
@@ -195,6 +208,13 @@ class NumberCursor(Cursor):
             other = self.factor()
             if sign.text == "*":
                 value *= other
+            elif is_named(value) or is_named(other):
+                if not whole(value, other):
+                    reason = f"{value} // {other} leaves a rest"
+                    raise self.error(
+                        "TW101", reason, self.since(start), "ceildiv(a, b) and floordiv(a, b) round"
+                    )
+                value = floor_of(value, other)  # type: ignore[assignment]  # a number with names is one here
             elif other == 0 or value % other:
                 reason = "division by 0" if other == 0 else f"{value} // {other} leaves a rest"
                 raise self.error("TW101", reason, self.since(start), "only exact quotients are numbers here")
@@ -216,9 +236,27 @@ class NumberCursor(Cursor):
         token = self.next
         if token.kind == NUMBER:
             return self.literal(self.take().text)
+        if token.kind == NAME and token.text in _ROUNDED and self.ahead(1).text == "(":
+            return self._rounded()
         if token.kind == NAME:
             return self.names.number(self, self.take())
+        if token.text == "(" and self.names.values:
+            opened = self.take()
+            value = self.number()
+            self.expect(")", opened)
+            return value
         raise self.no_number(token)
+
+    def _rounded(self) -> int:
+        """Take `ceildiv(a, b)` or `floordiv(a, b)`."""
+        word, opened = self.take(), self.take()
+        over = self.number()
+        self.expect(",", opened, f"{word.text} takes two numbers")
+        by = self.number()
+        self.expect(")", opened)
+        if not positive(by):
+            raise self.error("TW101", f"{by} divides nothing here", self.since(word), "take 1 or more")
+        return floor_of(over + by - 1 if word.text == "ceildiv" else over, by)  # type: ignore[return-value]
 
     def no_number(self, token: Token) -> LayoutError:
         """Return the refusal of a token where a number belongs."""
@@ -255,8 +293,8 @@ class NumberCursor(Cursor):
                 raise self.error("TW102", "an empty mode inside a shape", node.span, hint)
             return tuple(map(self._mode, node.parts))
         extent = node.value
-        assert isinstance(extent, int)  # a tree of integers
-        if extent < 1:
+        assert not isinstance(extent, Vector)  # a tree of integers
+        if not positive(extent):
             hint = "a mode of extent 0 holds no element; leave the mode out or give it extent 1"
             hint = "a negative stride runs backwards, an extent counts" if extent < 0 else hint
             raise self.error("TW102", f"an extent must be positive, not {extent}", node.span, hint)

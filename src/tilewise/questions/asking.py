@@ -18,6 +18,8 @@ from inspect import signature
 from tilewise.core.axes import KNOWN
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
+from tilewise.core.layout import Layout
+from tilewise.core.polynomials import Polynomial
 from tilewise.questions import OF_THE_SHELL
 
 TYPE_CHECKING = False
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypedDict, TypeVar
 
     from tilewise.core.dtypes import DType
-    from tilewise.core.layout import Layout
     from tilewise.core.shapes import Shape
     from tilewise.core.vectors import Vector
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         """The options that decide the reading of a layout's text."""
 
         let: Mapping[str, int] | Sequence[str]
+        where: Sequence[str] | str
         storage: Sequence[str]
         unit: Literal["element", "byte", "bit"]
         dialect: str | None
@@ -65,10 +67,12 @@ if TYPE_CHECKING:
         shape: ShapeText | None
 
 
+_MAY_HAVE_NAMES = (Layout, Polynomial)
+
 WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Files", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
-READING = ("let", "storage", "unit", "dialect", "part", "triton", "tensor")
+READING = ("let", "where", "storage", "unit", "dialect", "part", "triton", "tensor")
 """The names of `TextOptions`."""
 
 METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
@@ -130,9 +134,28 @@ def asks(
         for title, members in (groups or {}).items():
             told |= {name: (title, text) for name, text in members.items()}
         _HELP[function.__name__] = told
-        return _for_python(function)
+        return _for_python(_in_cases(function))
 
     return asked
+
+
+def _in_cases(function: Answering) -> Answering:
+    """Return a question that answers for all values of names, where its values have any."""
+    positions = [*signature(function).parameters]
+
+    @wraps(function)
+    def answered(*words: Any, **options: Any) -> Any:
+        given = {**dict(zip(positions, words, strict=False)), **options}
+        where = given.pop("where", ())
+        if not where and not any(type(value) in _MAY_HAVE_NAMES for value in given.values()):
+            return function(*words, **options)
+        from tilewise.questions.cases import by_cases, has_names
+
+        if not where and not has_names(given):
+            return function(*words, **options)
+        return by_cases(function, given, where)
+
+    return answered  # type: ignore[return-value]
 
 
 def as_a_shell_calls(function: Answering) -> Answering:

@@ -8,6 +8,7 @@ from keyword import iskeyword
 
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import Polynomial
 from tilewise.core.vectors import Vector
 
 TYPE_CHECKING = False
@@ -146,14 +147,14 @@ def as_json(value: Any) -> Any:
     {'tile': 'S[8 : 1]', 'places': [{'laneid': 4}]}
     """
     if isinstance(value, Vector):
-        return value.as_dict()
+        return {name: as_json(steps) for name, steps in value.as_dict().items()}
     if isinstance(value, Mapping):
         return {str(key): as_json(part) for key, part in value.items()}
     if isinstance(value, tuple | list | range):
         return [as_json(part) for part in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    return int(value) if hasattr(value, "__index__") else str(value)
+    return int(value) if hasattr(value, "__index__") and type(value) is not Polynomial else str(value)
 
 
 def fields_of(value: object, *names: str) -> dict[str, Any]:

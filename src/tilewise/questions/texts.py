@@ -49,6 +49,7 @@ class Texts:
         dtype: Type | None = None,
         *,
         let: Mapping[str, int] | Sequence[str] = (),
+        where: Sequence[str] | str = (),
         storage: Sequence[str] = (),
         unit: str = "element",
         dialect: str | None = None,
@@ -60,8 +61,9 @@ class Texts:
         own_shape: bool = False,
         sums: bool = False,
     ) -> None:
+        assert not where, "`cases` answers a question for its names"
         self.dtype: Any = dtype
-        self.let = let if isinstance(let, Mapping) else _values(let)
+        self.let = self._with_names(let if isinstance(let, Mapping) else _values(let))
         self.storage = [name for names in _listed(storage) for name in names.split(",")]
         self.unit, self.dialect, self.triton = unit, dialect, triton
         self.part = _listed(part)
@@ -75,6 +77,16 @@ class Texts:
         """The shape of the question, which is the tensor's where a text has none."""
         self._option = "--tensor" if own_shape else "--shape"
         self._tensor = shape if tensor is None else tensor
+
+    @staticmethod
+    def _with_names(let: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the values of names in texts, and of those that a question answers for."""
+        from tilewise.core.polynomials import names_now
+
+        named = names_now()
+        if both := named.keys() & let.keys():
+            raise misused(f"{min(both)} has a value, and --where says facts about it", "take one of them")
+        return {**let, **named} if named else let  # type: ignore[dict-item]  # computed with as a number
 
     # -- layouts -------------------------------------------------------------------------------------
 

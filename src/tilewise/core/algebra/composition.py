@@ -25,6 +25,7 @@ from tilewise.core.algebra.levels import (
     Floors,
     Form,
     beginning,
+    bits_of,
     broken,
     carrying,
     digits_of,
@@ -161,7 +162,9 @@ def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
 def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:
     steps = map(domain.index, inner.strides)
     return [
-        [Run(mode, next(steps), (mode,))] if isinstance(mode, int) else _runs(tuple(leaves(mode)), steps)
+        [Run(mode, next(steps), (mode,))]
+        if not isinstance(mode, tuple)
+        else _runs(tuple(leaves(mode)), steps)
         for mode in inner.shape
     ]
 
@@ -190,7 +193,7 @@ def _code(domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
     indices = [abs(s) for run in runs for s in run.step] + [abs(s) for s in start]
     sizes = [prod([extent for extent, _ in digits]) for digits in domain.digits]
     factors = (sum(steps), *sizes, max(indices, default=0) + 2, *(run.extent for run in runs))
-    return Code(tuple(axes.values()), sum([factor.bit_length() for factor in factors]) + 8)
+    return Code(tuple(axes.values()), sum(map(bits_of, factors)) + 8)
 
 
 def _written(

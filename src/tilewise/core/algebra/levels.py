@@ -27,8 +27,13 @@ from operator import ne, sub
 
 from tilewise.core.axes import Axis
 from tilewise.core.digits import Digit
+from tilewise.core.polynomials import is_named
 from tilewise.core.vectors import Vector
 from tilewise.core.vectors import along as vector_along
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Form = dict[int, int]
 """{P: w}: the map x -> sum of w * (x // P)."""
@@ -64,10 +69,12 @@ class Code:
             return steps << field[axis.name]
         return sum([steps << field[axis.name] for axis, steps in terms])
 
-    def vector(self, number: int) -> Vector:
+    def vector(self, number: Any) -> Vector:
         """Return the vector that an integer stands for."""
         if not self.bits:
             return vector_along(self.axes[0], number)
+        if is_named(number):  # each coefficient has the fields
+            return sum((self.vector(c) * part for part, c in number.parts), Vector())
         terms, half, mask = [], 1 << (self.bits - 1), (1 << self.bits) - 1
         for axis in self.axes:
             steps = ((number + half) & mask) - half
@@ -75,6 +82,15 @@ class Code:
             if steps:
                 terms.append((axis, steps))
         return Vector(tuple(terms))
+
+
+NAMED_BITS = 4096
+"""Bits of a field where numbers have names in them: more than any product of their values takes."""
+
+
+def bits_of(number: int) -> int:
+    """Return the bits that a field needs for a number."""
+    return NAMED_BITS if is_named(number) else number.bit_length()
 
 
 # -- floor forms -----------------------------------------------------------------------------------

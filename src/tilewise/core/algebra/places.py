@@ -441,7 +441,7 @@ def _goes(it: Iter, dropped: set[str], kept: Vector, place: int) -> bool:
 
 def _pruned(mode: Mode, extents: Iterator[int]) -> Mode:
     """Return a mode with other extents, without those that are 0; 0 for one of which nothing is left."""
-    if isinstance(mode, int):
+    if not isinstance(mode, tuple):
         return next(extents)
     parts = [part for inner in mode if (part := _pruned(inner, extents))]
     return tuple(parts) if len(parts) > 1 else parts[0] if parts else 0

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from operator import or_
+from operator import add, or_
 
 from tilewise.core.algebra.levels import Code, Form, beginning, digits_of
 from tilewise.core.axes import Axis, m
@@ -546,7 +546,7 @@ class _Search:
                 self.laws.insert(0, self.laws.pop(i))  # a law that broke one breaks many
                 return None
         moved = map(move, self.values)
-        return list(map(int.__add__, moved, self.rest) if self.rest else moved)
+        return list(map(add, moved, self.rest) if self.rest else moved)
 
     def learn(self, positions: Sequence[int]) -> None:
         """Put first the steps into positions, ascending, where the gcd law was broken or may be."""

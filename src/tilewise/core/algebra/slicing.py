@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tilewise.core.algebra.composition import by_mode
-from tilewise.core.algebra.levels import Code, Floors, Form, digits_of, floors, is_chain, separate
+from tilewise.core.algebra.levels import Code, Floors, Form, bits_of, digits_of, floors, is_chain, separate
 from tilewise.core.algebra.modes import mode_layouts
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -89,7 +89,7 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
         return Slices([Piece(piece.box, piece.layout.in_order(layout.order)) for piece in pieces_in_row])
     intervals, picked = _region(layout, region)
     reach = sum(extent * abs(steps) for extent, stride in layout.digits for _, steps in stride.terms)
-    code = Code(layout.axes, 2 * reach.bit_length() + 2 * layout.size.bit_length() + 8)
+    code = Code(layout.axes, 2 * bits_of(reach) + 2 * bits_of(layout.size) + 8)
     modes = [_Mode(part, code) for part in mode_layouts(layout)]
     by_mode = [mode.pieces(*interval) for mode, interval in zip(modes, intervals, strict=True)]
     pieces = []

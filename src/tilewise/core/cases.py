@@ -1,0 +1,174 @@
+"""Questions about numbers that are not known yet: one answer for each case that facts tell apart.
+
+A question is run with polynomials in place of numbers. Where it meets a comparison that the facts leave open,
+it is run again twice: with the comparison as a fact, and with its opposite. So each case is one way through
+the same code that numbers take, and its answer holds for all values that take that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.known import NameFacts
+from tilewise.core.polynomials import Condition, Effort, LeftOpen, Stuck, given
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+MOST = 64
+"""The most cases of one question."""
+MOST_RUNS = 400
+_NO_STEP = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
+"""Errors of steps that are written for numbers, where they meet a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: what is known in it, and the answer there, or the error."""
+
+    known: NameFacts
+    answer: Any = None
+    error: LayoutError | None = None
+
+    @property
+    def path(self) -> tuple[tuple[Condition, bool], ...]:
+        """Return the conditions that lead to it, with their truth."""
+        return self.known.path
+
+
+def cases(ask: Callable[[NameFacts], Any], known: NameFacts) -> list[Case]:
+    """Return the cases of a question; `ask` is run with the facts of each.
+
+    refused  TW303 for more than `MOST` cases
+    """
+    found: list[Case] = []
+    waiting = [known]
+    effort = Effort()
+    for _ in range(MOST_RUNS):
+        if not waiting:
+            return found
+        facts = waiting.pop()
+        effort.hashed.clear()
+        answer: Any = None
+        error: LayoutError | None = None
+        try:
+            with given(facts, effort):
+                answer = ask(facts)
+        except LeftOpen as open_:
+            waiting += _both(facts, open_)
+            continue
+        except Stuck as stuck:
+            error = NotDecided(str(stuck))
+        except LayoutError as raised:
+            error = raised
+        except _NO_STEP as raised:
+            error = NotDecided(f"a step of this takes numbers alone ({raised})")
+        found.append(Case(facts, answer, error))
+        if len(found) + len(waiting) > MOST:
+            break
+    raise NotDecided(
+        f"the answer has more than {MOST} cases",
+        hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
+    )
+
+
+def _both(facts: NameFacts, open_: LeftOpen) -> list[NameFacts]:
+    """Return the facts of both cases of an open comparison, without those that no value fits."""
+    try:
+        yes = facts.with_fact(open_.condition, True, asked=not open_.required)
+        no = None if open_.required else facts.with_fact(open_.condition, False, asked=True)
+    except RecursionError:
+        raise NotDecided("the facts about the names hang on one another too deeply") from None
+    return [case for case in (no, yes) if case is not None]
+
+
+def conditions(found: Sequence[Case], wanted: Iterable[Case]) -> list[list[tuple[Condition, bool]]]:
+    """Return the conditions of some cases, as alternatives: each a list that holds together.
+
+    Cases that differ in one condition alone are joined, and a condition is left out of an alternative where
+    all cases that the others admit are wanted.
+    """
+    chosen = [*wanted]
+    others = [case for case in found if all(case is not own for own in chosen)]
+    alternatives: list[list[tuple[Condition, bool]]] = []
+    for case in chosen:
+        kept = [*case.path]
+        for part in case.path:
+            fewer = [own for own in kept if own is not part]
+            if not any(_admits(fewer, other) for other in others):
+                kept = fewer
+        if kept not in alternatives:
+            alternatives.append(kept)
+    known = found[0].known.anew
+    least: list[list[tuple[Condition, bool]]] = []
+    for own in sorted(alternatives, key=len):
+        if not any(_implies(known, own, other) for other in least):
+            least = [other for other in least if not _implies(known, other, own)]
+            least.append(own)
+    return [_without_implied(known, own) for own in least]
+
+
+def _with(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> NameFacts | None:
+    """Return what is known where conditions hold, or None where they exclude one another."""
+    found: NameFacts | None = known
+    for condition, truth in parts:
+        found = found and found.with_fact(condition, truth)
+    return found
+
+
+def _implies(
+    known: NameFacts, parts: Sequence[tuple[Condition, bool]], others: Sequence[tuple[Condition, bool]]
+) -> bool:
+    """Return True if all values that fulfil some conditions are shown to fulfil others."""
+    facts = _with(known, parts)
+    if facts is None:
+        return True
+    return all(facts.decided(facts.in_symbols(condition)) is truth for condition, truth in others)
+
+
+def _without_implied(
+    known: NameFacts, parts: Sequence[tuple[Condition, bool]]
+) -> list[tuple[Condition, bool]]:
+    """Return conditions without those that follow from the others; two bounds that meet are one equation."""
+    facts = _with(known, parts)
+    kept: list[tuple[Condition, bool]] = []
+    for condition, truth in parts:
+        meets = Condition("==", condition.over)
+        if condition.kind == ">=" and truth and facts and facts.decided(facts.in_symbols(meets)):
+            kept.append((meets, True))
+        else:
+            kept.append((condition, truth))
+    for part in [*kept]:
+        fewer = [own for own in kept if own is not part]
+        if _implies(known, fewer, [part]):
+            kept = fewer
+    return kept
+
+
+def _admits(parts: Sequence[tuple[Condition, bool]], case: Case) -> bool:
+    """Return True unless a condition is decided the other way in a case."""
+    for condition, truth in parts:
+        decided = case.known.decided(case.known.in_symbols(condition))
+        if decided is not None and decided is not truth:
+            return False
+    return True
+
+
+def condition_text(alternatives: Sequence[Sequence[tuple[Condition, bool]]]) -> str:
+    """Return alternatives in words: `M % 8 == 0 and N >= 2 or M == 1`."""
+    parts = [" and ".join(condition.text(truth) for condition, truth in own) for own in alternatives]
+    return " or ".join(parts)

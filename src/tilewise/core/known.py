@@ -1,0 +1,623 @@
+"""Facts about names: the least and the most of each, multiples, and comparisons of polynomials.
+
+A name that is a multiple of 8 is replaced by 8 times a symbol, and one that equals a polynomial by it. So a
+fact of either kind holds by itself in all that is computed. Other facts decide a comparison p >= 0 so:
+
+    bounds    the least value of p over the bounds of its symbols, taken at their lower ends, is 0 or more
+    a fact    f >= 0: p - k f >= 0 for a k >= 0 which cancels a part of p that is below 0
+    quotient  0 <= q - r floor(q / r) <= r - 1, for each quotient in p
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
+from math import gcd
+from random import Random
+
+from tilewise.core import polynomials
+from tilewise.core.errors import LayoutError
+from tilewise.core.polynomials import (
+    Condition,
+    Polynomial,
+    Quantity,
+    Quotient,
+    Symbol,
+    divided,
+    given,
+    named,
+    replaced,
+    rooted,
+    spend,
+    symbol,
+    valued,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Bounds = tuple[int, int]
+
+LARGEST = 2**63 - 1
+"""The most that a name may be, unless a fact says less."""
+MOST_STEPS = 2
+"""Facts that are taken together to decide one comparison, at most."""
+MOST_TRIES = 24
+"""Sums of facts that are tried for one comparison."""
+FAR = 2**40
+"""Names that may be larger are tried from their least values on alone."""
+TRIES = 400
+"""Values of names that are tried for a witness."""
+
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class NameFacts:
+    """All that is known of names. Facts are added by `with_fact`; `number` is another one for other facts."""
+
+    names: tuple[str, ...] = ()
+    meanings: Mapping[str, Quantity] = field(default_factory=dict)
+    """{name: the number that it is now}, in symbols."""
+    bounds: Mapping[Symbol, Bounds] = field(default_factory=dict)
+    facts: tuple[tuple[Condition, bool], ...] = ()
+    """Conditions and their truth that no symbol holds by itself."""
+    path: tuple[tuple[Condition, bool], ...] = ()
+    """Conditions that a case took, in names, in the order of their questions."""
+    before: NameFacts | None = None
+    """The facts before the first question, in a case of it."""
+    number: int = field(default_factory=lambda: next(_numbers))
+
+    # -- names -----------------------------------------------------------------------------------------
+
+    def number_of(self, name: str) -> Quantity:
+        """Return the number that a name stands for; a new name is 0 or more."""
+        return self.meanings[name] if name in self.meanings else symbol(Symbol(name))
+
+    def with_names(self, *names: str) -> NameFacts:
+        """Return the facts with more names, of which each is 0 or more."""
+        new = [name for name in names if name not in self.meanings]
+        if not new:
+            return self
+        own = {name: symbol(Symbol(name)) for name in new}
+        ends = {Symbol(name): (0, LARGEST) for name in new}
+        return self._changed(
+            names=(*self.names, *new), meanings={**self.meanings, **own}, bounds={**self.bounds, **ends}
+        )
+
+    def _changed(self, **parts: object) -> NameFacts:
+        return replace(self, number=next(_numbers), **parts)  # type: ignore[arg-type]
+
+    def bounds_of(self, own: Symbol) -> Bounds:
+        return self.bounds.get(own, (0, LARGEST))
+
+    # -- deciding --------------------------------------------------------------------------------------
+
+    def decided(self, condition: Condition) -> bool | None:
+        """Return the truth of a condition, or None where some admitted values say yes and others no."""
+        over, by = condition.over, condition.by
+        if isinstance(over, int) and isinstance(by, int):
+            return condition.holds({})
+        key = condition.kind, getattr(over, "key", over), getattr(by, "key", by)
+        if key not in self._found:
+            if condition.kind == ">=":
+                self._found[key] = self._sign(over)
+            elif condition.kind == "==":
+                self._found[key] = self._zero(over)
+            else:
+                self._found[key] = self._divides(over, by)
+        return self._found[key]
+
+    @cached_property
+    def _found(self) -> dict[tuple[object, ...], bool | None]:
+        """Return a place for conditions that were decided."""
+        return {}
+
+    def value_of(self, over: Quantity) -> int | None:
+        """Return the one value that a number has by the facts, or None."""
+        over = self.now(over)
+        if isinstance(over, int):
+            return over
+        low = self._low(over)
+        if low is None or abs(low) > LARGEST:
+            return None
+        for value in dict.fromkeys((low, low + 1, 1)):
+            if self.decided(Condition("==", over - value)):
+                return value
+        return None
+
+    def _sign(self, over: Quantity) -> bool | None:
+        if isinstance(over, int):
+            return over >= 0
+        for number, truth in ((over, True), (-over - 1, False)):
+            low = self._low(number) if isinstance(number, Polynomial) else number
+            if low is not None and low >= 0:
+                return truth
+        if self._least(over):
+            return True
+        return False if self._least(-over - 1) else None
+
+    def _zero(self, over: Quantity) -> bool | None:
+        if isinstance(over, int):
+            return over == 0
+        shared = over.content
+        if over.constant % shared:
+            return False
+        one = over.over_exactly(gcd(shared, over.constant))
+        for fact, truth in self.facts:
+            if fact.kind == "==" and _alike(fact.over, one):
+                return truth
+        if self._least(one - 1) or self._least(-one - 1):
+            return False
+        # >= 0 and <= 0 is 0
+        return True if self._least(one) and self._least(-one) else None
+
+    def _divides(self, over: Quantity, by: Quantity) -> bool | None:
+        if isinstance(by, int):
+            over, by = _divided_by_all(over, by)
+            if isinstance(over, int):
+                return over % by == 0
+            if over.constant % gcd(by, over.content):
+                return False
+            for fact, truth in self.facts:
+                if fact.kind == "%" and isinstance(fact.by, int) and fact.by % by == 0 and truth:
+                    for sign in (1, -1):
+                        rest = _rest(over + sign * fact.over, by)
+                        if isinstance(rest, int):
+                            return rest == 0
+                if fact.kind == "%" and not truth and fact.by == by and _alike(_rest(fact.over, by), over):
+                    return False
+            return None
+        if divided(over, by):
+            return True
+        for fact, truth in self.facts:
+            if fact.kind == "%" and _same(fact.by, by) and _alike(fact.over, over):
+                return truth
+        if self._least(over - 1) and self._least(by - 1 - over):
+            return False
+        return None
+
+    def _least(self, over: Quantity) -> bool:
+        """Return True if a number is shown to be 0 or more."""
+        waiting = [(over, 0)]
+        for own, steps in waiting:  # which grows, the nearest first
+            spend()
+            if isinstance(own, int):
+                if own >= 0:
+                    return True
+                continue
+            low = self._low(own)
+            if low is not None and low >= 0:
+                return True
+            if steps == MOST_STEPS:
+                continue
+            for fact in self._usable(own):
+                for factor in _factors(own, fact):
+                    if len(waiting) < MOST_TRIES:
+                        waiting.append((own - fact * factor, steps + 1))
+        return False
+
+    def _low(self, over: Polynomial) -> int | None:
+        """Return a number that all values of a polynomial reach, over the bounds of its symbols."""
+        shifted: Quantity = 0
+        for mono, c in over.terms.items():
+            part: Quantity = c
+            for atom in mono:
+                one = Polynomial({(atom,): 1})
+                part = part * (one + self.bounds_of(atom)[0] if isinstance(atom, Symbol) else one)
+            shifted = shifted + part
+        if isinstance(shifted, int):
+            return shifted
+        total = 0
+        for mono, c in shifted.terms.items():
+            most = 1
+            for atom in mono:
+                if isinstance(atom, Quotient):
+                    low, high = self._ends(atom)
+                    if len(mono) > 1 and low < 0:
+                        return None
+                    most *= low if c > 0 else high
+                else:
+                    low, high = self.bounds_of(atom)
+                    most *= 0 if c > 0 else high - low
+            total += c * most
+        return total
+
+    def _ends(self, atom: Quotient) -> Bounds:
+        """Return numbers between which a quotient lies."""
+        low = self._low(atom.over)
+        if low is None:
+            return -LARGEST, LARGEST
+        if isinstance(atom.by, int):
+            high = self._low(-atom.over)
+            return low // atom.by, LARGEST if high is None else -high // atom.by
+        return (0, LARGEST) if low >= 0 else (-LARGEST, LARGEST)
+
+    def _usable(self, over: Polynomial) -> Iterator[Quantity]:
+        """Yield polynomials that are 0 or more, for a comparison: known facts, and those of quotients."""
+        for fact, truth in self.facts:
+            if fact.kind == ">=" and truth:
+                yield fact.over
+            elif fact.kind == "==" and truth:
+                yield fact.over
+                yield -fact.over
+        for atom in over.atoms:
+            if isinstance(atom, Quotient):
+                rest = atom.over - atom.by * Polynomial({(atom,): 1})
+                if isinstance(rest, Polynomial):
+                    yield rest
+                    yield atom.by - 1 - rest
+        for own in over.symbols:
+            low, high = self.bounds_of(own)
+            if high < FAR:
+                yield high - symbol(own)
+            if low:
+                yield symbol(own) - low
+
+    # -- adding ----------------------------------------------------------------------------------------
+
+    def with_fact(self, condition: Condition, truth: bool = True, *, asked: bool = False) -> NameFacts | None:
+        """Return the facts with one more, or None where it contradicts them."""
+        condition = self.in_symbols(condition)
+        decided = self.decided(condition)
+        if decided is not None and decided is not truth:
+            return None
+        path = (*self.path, (in_names(condition), truth)) if asked and decided is None else self.path
+        before = self if path == self.path else self._changed(path=path, before=self.anew)
+        if decided is not None:
+            return before
+        if condition.kind == ">=":
+            over = condition.over if truth else -condition.over - 1
+            return before._at_least(_shortest(over, rounded=True))
+        if condition.kind == "==":
+            over = _shortest(condition.over)
+            return before._equal(over) if truth else before._unequal(over)
+        if not truth and isinstance(condition.by, int):
+            condition = Condition("%", *_divided_by_all(condition.over, condition.by))
+        return before._multiple(condition) if truth else before._kept(condition, False)
+
+    @property
+    def anew(self) -> NameFacts:
+        """Return the facts before any question: those with which the names were made or said."""
+        return self if self.before is None else self.before
+
+    def in_symbols(self, condition: Condition) -> Condition:
+        """Return a condition in the symbols that stand for names now."""
+        if not any(own.over is None for own in (*_symbols(condition.over), *_symbols(condition.by))):
+            return condition
+        return Condition(condition.kind, self.now(condition.over), self.now(condition.by))
+
+    def now(self, value: Quantity) -> Quantity:
+        """Return a number in the symbols that stand for names now."""
+        with given(self):
+            return replaced(value, lambda own: self.meanings.get(own.name) if own.over is None else None)
+
+    def _at_least(self, over: Quantity) -> NameFacts | None:
+        assert isinstance(over, Polynomial)
+        alone = _alone(over)
+        if alone is None:
+            return self._bounded(over)
+        own, times, constant = alone
+        low, high = self.bounds_of(own)
+        if times > 0:
+            low = max(low, -(constant // times))  # times x + constant >= 0
+        else:
+            high = min(high, constant // -times)
+        if low > high:
+            return None
+        return self._settled(replace_bounds(self, own, (low, high)))
+
+    def _bounded(self, over: Polynomial) -> NameFacts | None:
+        """Return the facts with a comparison of several symbols, and the bounds that follow for each."""
+        changed = self._kept(Condition(">=", over), True)
+        for mono, c in over.terms.items():
+            if len(mono) != 1 or abs(c) != 1 or not isinstance(mono[0], Symbol):
+                continue
+            rest = over - c * symbol(mono[0])
+            if not isinstance(rest, Polynomial) or mono[0] in rest.symbols:
+                continue
+            end, (low, high) = self._low(-rest), changed.bounds_of(mono[0])
+            ends = (low, high) if end is None else (max(low, end), high) if c > 0 else (low, min(high, -end))
+            if ends[0] > ends[1]:
+                return None
+            changed = replace_bounds(changed, mono[0], ends) if ends != (low, high) else changed
+        return (
+            self._settled(changed) if any(low == high for low, high in changed.bounds.values()) else changed
+        )
+
+    def _equal(self, over: Quantity) -> NameFacts | None:
+        assert isinstance(over, Polynomial)
+        alone = _alone(over)
+        if alone is not None:
+            own, times, constant = alone
+            if constant % times:
+                return None
+            return self._with_meaning(own, -constant // times)
+        for mono, c in sorted(over.terms.items(), key=lambda part: str(part[0])):
+            if len(mono) == 1 and abs(c) == 1 and isinstance(mono[0], Symbol):
+                own = mono[0]
+                rest = over - c * symbol(own)
+                if isinstance(rest, Polynomial) and own not in rest.symbols:
+                    return self._with_meaning(own, -c * rest)
+        return self._kept(Condition("==", over), True)
+
+    def _unequal(self, over: Quantity) -> NameFacts | None:
+        assert isinstance(over, Polynomial)
+        alone = _alone(over)
+        if alone is not None:
+            own, times, constant = alone
+            low, high = self.bounds_of(own)
+            if constant % times == 0 and -constant // times in (low, high):
+                ends = (low + 1, high) if -constant // times == low else (low, high - 1)
+                return None if ends[0] > ends[1] else self._settled(replace_bounds(self, own, ends))
+        return self._kept(Condition("==", over), False)
+
+    def _multiple(self, condition: Condition) -> NameFacts | None:
+        over, by = condition.over, condition.by
+        if isinstance(by, int):
+            over, by = _divided_by_all(over, by)
+            alone = _alone(over)
+            if alone is not None:
+                own, times, constant = alone
+                shared = gcd(times, by)
+                if constant % shared:
+                    return None
+                unit = by // shared
+                rest = -constant // shared * pow(times // shared, -1, unit) % unit
+                low, high = self.bounds_of(own)
+                part = _part(own, unit, rest)
+                changed = replace_bounds(self, part, (-(-(low - rest) // unit), (high - rest) // unit))
+                if changed.bounds[part][0] > changed.bounds[part][1]:
+                    return None
+                return changed._with_meaning(own, unit * symbol(part) + rest, checked=True)
+        elif isinstance(over, Polynomial) and (whole := _itself(over)) is not None:
+            part = _quotient_of(whole, by)
+            changed = replace_bounds(self, part, (0, LARGEST))
+            return changed._with_meaning(whole, by * symbol(part))
+        return self._kept(Condition("%", over, by), True)
+
+    def _kept(self, condition: Condition, truth: bool) -> NameFacts:
+        return self._changed(facts=(*self.facts, (condition, truth)))
+
+    def _with_meaning(self, own: Symbol, value: Quantity, checked: bool = False) -> NameFacts | None:
+        """Return the facts with a symbol replaced; its bounds become facts about the value."""
+
+        def meaning(other: Symbol) -> Quantity | None:
+            return value if other == own else None
+
+        with given(self):
+            meanings = {name: replaced(number, meaning) for name, number in self.meanings.items()}
+            facts = [
+                (Condition(fact.kind, replaced(fact.over, meaning), replaced(fact.by, meaning)), truth)
+                for fact, truth in self.facts
+            ]
+        low, high = self.bounds_of(own)
+        bounds = {other: ends for other, ends in self.bounds.items() if other != own}
+        made: NameFacts | None = self._changed(meanings=meanings, bounds=bounds, facts=())
+        if not checked:
+            facts += [(Condition(">=", value - low), True)]
+            facts += [(Condition(">=", high - value), True)] if high < LARGEST else []
+        for fact, truth in facts:
+            made = made and made.with_fact(fact, truth)
+        return made
+
+    def _settled(self, changed: NameFacts) -> NameFacts | None:
+        """Return changed facts without those that bounds now decide, or None for a contradiction."""
+        low_is_high = [own for own, (low, high) in changed.bounds.items() if low == high]
+        if low_is_high:
+            own = low_is_high[0]
+            return changed._with_meaning(own, changed.bounds[own][0], checked=True)
+        bare = changed._changed(facts=())
+        made: NameFacts | None = bare
+        for fact, truth in changed.facts:
+            made = made and made.with_fact(fact, truth)
+        return made
+
+    # -- witnesses -------------------------------------------------------------------------------------
+
+    @cached_property
+    def witness(self) -> dict[str, int] | None:
+        """Return values of the names for which all facts hold, small ones, or None where none was found."""
+        return next(self.values(1), None)
+
+    def values(self, number: int, seed: int = 0) -> Iterator[dict[str, int]]:
+        """Yield values of the names for which all facts hold, at most so many."""
+        rng = Random(seed)
+        symbols = sorted({own for value in self.meanings.values() for own in _symbols(value)}, key=str)
+        found = 0
+        for turn in range(TRIES * number):
+            reach = 2 + turn // 8
+            drawn = {}
+            for own in symbols:
+                low, high = self.bounds_of(own)
+                far = rng.choice([reach, reach * reach, 64 * reach])
+                step = rng.choice([rng.randint(0, reach), 8 * rng.randint(0, reach), rng.randint(0, far)])
+                at = high - step if high < FAR and rng.random() < 0.15 else low + step
+                drawn[own.name] = max(low, min(high, at))
+            if self._repaired(drawn):
+                yield {name: valued(_plain(value), drawn) for name, value in self.meanings.items()}
+                found += 1
+                if found == number:
+                    return
+
+    def _repaired(self, drawn: dict[str, int]) -> bool:
+        """Return True if all facts hold for values of symbols, some of which are raised where that helps."""
+        for fact, truth in self.facts:
+            own = Condition(fact.kind, _plain(fact.over), _plain(fact.by))
+            if own.holds(drawn) is truth or not isinstance(own.over, Polynomial):
+                continue
+            alone = [mono for mono, c in own.over.terms.items() if c == 1 and len(mono) == 1]
+            raised = [mono[0] for mono in alone if isinstance(mono[0], Symbol)]
+            if fact.kind != ">=" or not raised:
+                return False
+            drawn[raised[0].key] -= valued(own.over, drawn)
+        return all(
+            Condition(fact.kind, _plain(fact.over), _plain(fact.by)).holds(drawn) is truth
+            for fact, truth in self.facts
+        ) and all(
+            low <= drawn[own.key] <= high for own, (low, high) in self.bounds.items() if own.key in drawn
+        )
+
+
+NOTHING = NameFacts()
+"""Nothing is known: each name is 0 or more."""
+
+
+def known_of(values: Iterable[Quantity], known: NameFacts = NOTHING) -> NameFacts:
+    """Return the facts with which the names in some values were made, beside those known.
+
+    refused  TW007 for a name that was made in two ways, or that has no value
+    """
+    made: dict[str, Symbol] = {}
+    for value in values:
+        for own in sorted(_symbols(rooted(value)[0]), key=str):
+            first = made.setdefault(own.name, own)
+            if (first.ends, first.unit) != (own.ends, own.unit):
+                raise LayoutError("TW007", f"the name {own} was made in two ways", hint="make it once")
+    known = known.with_names(*made)
+    for own in made.values():
+        one = Polynomial({(Symbol(own.name),): 1})
+        low, high = own.ends
+        conditions = [Condition(">=", one - low)] if low else []
+        conditions += [Condition(">=", high - one)] if high < LARGEST else []
+        conditions += [Condition("%", one, own.unit)] if own.unit > 1 else []
+        for condition in conditions:
+            known = with_all(known, condition)
+    return known
+
+
+polynomials.makers.append(known_of)
+
+
+def name(text: str, *, multiple: int = 1, least: int = 0, most: int = LARGEST) -> Polynomial:
+    """Return a number that is not known yet, by its name: whole, from `least` to `most`.
+
+    Layouts take it as an extent, a stride or an offset. Questions answer for all its values.
+
+    >>> from tilewise import S
+    >>> m = name("M", multiple=64, least=64)
+    >>> print(S[(m, 64) : (64, 1)])
+    S[(M, 64) : (64, 1)]
+    >>> m % 8, m > 0
+    (0, True)
+    """
+    return named(text, multiple=multiple, least=least, most=most)
+
+
+def with_all(known: NameFacts, condition: Condition) -> NameFacts:
+    """Return the facts with one more; refuse one that contradicts them."""
+    found = known.with_fact(condition)
+    if found is None:
+        raise LayoutError("TW007", f"no value fits {condition} beside the other facts", hint="leave it out")
+    return found
+
+
+def replace_bounds(known: NameFacts, own: Symbol, ends: Bounds) -> NameFacts:
+    return known._changed(bounds={**known.bounds, own: ends})
+
+
+def in_names(condition: Condition) -> Condition:
+    """Return a condition of names alone."""
+    over, below = rooted(condition.over)
+    by, under = rooted(condition.by)
+    if condition.kind != "%":
+        return Condition(condition.kind, over)
+    return Condition("%", over * under, by * below)
+
+
+def _part(own: Symbol, unit: int, rest: int) -> Symbol:
+    """Return the symbol for (own - rest) / unit."""
+    over, by = rooted(symbol(own))
+    over = over - rest * by
+    return Symbol(f"({over}) / {by * unit}", over, by * unit)  # type: ignore[arg-type]
+
+
+def _itself(over: Polynomial) -> Symbol | None:
+    """Return the symbol that a polynomial is, or None."""
+    alone = _alone(over)
+    return alone[0] if alone is not None and alone[1:] == (1, 0) else None
+
+
+def _quotient_of(own: Symbol, by: Polynomial) -> Symbol:
+    """Return the symbol for own / by, which leaves no rest."""
+    over, below = rooted(symbol(own))
+    under, above = rooted(by)
+    quotient = Quotient(_product(over, above), _product(under, below))
+    return Symbol(f"({quotient.over}) / ({quotient.by})", Polynomial({(quotient,): 1}))
+
+
+def _product(value: Quantity, times: int) -> Polynomial:
+    found = value * times
+    assert isinstance(found, Polynomial)
+    return found
+
+
+def _plain(value: Quantity) -> Quantity:
+    """Return a number whose symbols stand for themselves, to draw them one by one."""
+    return replaced(value, lambda own: symbol(Symbol(own.name)))
+
+
+def _symbols(value: Quantity) -> Iterable[Symbol]:
+    return value.symbols if isinstance(value, Polynomial) else ()
+
+
+def _alone(over: Quantity) -> tuple[Symbol, int, int] | None:
+    """Return (x, a, b) for a x + b, or None."""
+    if isinstance(over, int):
+        return None
+    moving = [(mono, c) for mono, c in over.terms.items() if mono]
+    if len(moving) != 1 or len(moving[0][0]) != 1 or not isinstance(moving[0][0][0], Symbol):
+        return None
+    return moving[0][0][0], moving[0][1], over.constant
+
+
+def _rest(over: Quantity, by: int) -> Quantity:
+    """Return a number with each coefficient as its rest: the same rest of a division by `by`."""
+    if isinstance(over, int):
+        return over % by
+    return sum(
+        (Polynomial({mono: c % by}) if mono else c % by for mono, c in over.terms.items() if c % by), 0
+    )
+
+
+def _divided_by_all(over: Quantity, by: int) -> tuple[Quantity, int]:
+    """Return the shortest numbers of which the second divides the first where it does so in these."""
+    over = _rest(over, by)
+    if isinstance(over, int):
+        return over, by
+    shared = gcd(over.content, over.constant, by)
+    return over.over_exactly(shared), by // shared
+
+
+def _shortest(over: Quantity, rounded: bool = False) -> Quantity:
+    """Return a number over what divides all its parts; `rounded` down, over what divides parts with names."""
+    assert isinstance(over, Polynomial)
+    shared = over.content if rounded else gcd(over.content, over.constant)
+    return over.over_exactly(shared)
+
+
+def _alike(one: Quantity, other: Quantity) -> bool:
+    return _same(one, other) or _same(one, -other)
+
+
+def _same(one: Quantity, other: Quantity) -> bool:
+    apart = one - other
+    return isinstance(apart, int) and apart == 0
+
+
+def _factors(over: Polynomial, fact: Quantity) -> Iterator[Quantity]:
+    """Yield factors of 0 or more by which a fact cancels a part of a polynomial, of the same sign."""
+    if isinstance(fact, int):
+        return
+    for mono, c in over.terms.items():
+        for part, d in fact.terms.items():
+            if c // d < 1 or c % d or not mono:
+                continue
+            left = list(mono)
+            for atom in part:
+                if atom not in left:
+                    break
+                left.remove(atom)
+            else:
+                yield Polynomial({tuple(left): c // d}) if left else c // d

@@ -1,0 +1,814 @@
+"""Polynomials over names: numbers that are not known yet.
+
+    p = sum of c_i x_i1 x_i2 ...    c_i integers, x_ij names or quotients floor(q / r) of polynomials
+
+A polynomial adds, multiplies and divides as the integer that it will be. Known facts decide a comparison, for
+all values that they admit (`known`). Where they admit both answers, it raises `LeftOpen` under a caller that
+looks at each case (`cases`), and `NotDecided` elsewhere. A polynomial without names is an `int`: so all that
+is computed with numbers stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from importlib import import_module
+from math import gcd, lcm
+
+from tilewise.core.errors import LayoutError, NotDecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Protocol, TypeAlias
+
+    class Facts(Protocol):
+        """All that decides a comparison; `known.Known` is one."""
+
+        @property
+        def number(self) -> int: ...
+
+        @property
+        def meanings(self) -> Mapping[str, Quantity]: ...
+
+        def value_of(self, over: Quantity) -> int | None: ...
+
+        def in_symbols(self, condition: Condition) -> Condition: ...
+
+        def decided(self, condition: Condition) -> bool | None: ...
+
+
+class Symbol:
+    """A name, or a part of one: where 8 divides M, it is M / 8. Two of one name are one symbol."""
+
+    __slots__ = ("by", "ends", "key", "over", "unit")
+
+    def __init__(
+        self,
+        name: str,
+        over: Polynomial | None = None,
+        by: int = 1,
+        *,
+        ends: tuple[int, int] = (0, 2**63 - 1),
+        unit: int = 1,
+    ) -> None:
+        self.key = name
+        self.over, self.by = over, by
+        """The meaning of a part in names, as (over) / (by); a name stands for itself."""
+        self.ends, self.unit = ends, unit
+        """The least and the most of a name, and a number of which it is a multiple, as it was made."""
+
+    @property
+    def name(self) -> str:
+        """Return the name."""
+        return self.key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Symbol) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+    __repr__ = __str__
+
+
+class Quotient:
+    """The floor of a quotient that is no polynomial. Two are one where they are written alike."""
+
+    __slots__ = ("by", "key", "over")
+
+    def __init__(self, over: Polynomial, by: int | Polynomial) -> None:
+        self.over, self.by = over, by
+        self.key = f"{over.key} // {by.key if isinstance(by, Polynomial) else by}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quotient) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        rounded = self.over - self.by + 1
+        if _size(rounded) < _size(self.over):
+            return f"ceildiv({rounded}, {self.by})"
+        return f"floordiv({self.over}, {self.by})"
+
+
+Atom: TypeAlias = "Symbol | Quotient"
+Monomial: TypeAlias = "tuple[Atom, ...]"
+Quantity: TypeAlias = "int | Polynomial"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """A comparison that facts decide or leave open: of a polynomial with 0, or the rest of its division."""
+
+    kind: str
+    """One of >= 0, == 0, and % where the rest by `by` is 0."""
+    over: Quantity
+    by: Quantity = 1
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return the condition as it is written, by which two differ."""
+        return self.kind, str(self.over), str(self.by)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Return the truth for values of all names."""
+        over, by = valued(self.over, values), valued(self.by, values)
+        if self.kind == ">=":
+            return over >= 0
+        return over == 0 if self.kind == "==" else by != 0 and over % by == 0
+
+    def text(self, truth: bool = True) -> str:
+        """Return the condition in words of the notation, or its opposite.
+
+        >>> Condition(">=", named("lda") - named("N")).text(), Condition("%", named("M"), 8).text(False)
+        ('lda >= N', 'M % 8 != 0')
+        """
+        over, by = rooted(self.over)
+        if self.kind == "%":
+            return f"{_grouped(over)} % {_grouped(self.by * by)} {'==' if truth else '!='} 0"
+        if isinstance(over, int):
+            return str(self.holds({}) is truth)
+        if self.kind == ">=" and not truth:
+            over = -over - by  # not p >= 0: -p >= 1, where p counts in steps of 1 / by
+        left = {mono: c for mono, c in over.terms.items() if c > 0 and mono}
+        right = {mono: -c for mono, c in over.terms.items() if c < 0 and mono}
+        constant = over.terms.get((), 0)
+        sign = ">=" if self.kind == ">=" else "==" if truth else "!="
+        if not left:
+            left, right, constant = right, left, -constant
+            sign = {">=": "<="}.get(sign, sign)
+        right = right | ({(): -constant} if constant else {})
+        one, other = _made(left), _made(right)
+        if sign in ("==", "!=") and not _is_name(one) and _is_name(other):
+            one, other = other, one
+        if isinstance(other, int) and isinstance(one, Polynomial):
+            shared = one.content
+            if sign == ">=":
+                one, other = one.over_exactly(shared), -(-other // shared)
+            elif sign == "<=" or other % shared == 0:
+                one, other = one.over_exactly(shared), other // shared
+        return f"{one} {sign} {other}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class LeftOpen(BaseException):
+    """A comparison that known facts leave open, under a caller that looks at each case."""
+
+    def __init__(self, condition: Condition, required: bool = False) -> None:
+        super().__init__(condition)
+        self.condition = condition
+        self.required = required
+        """True where only one truth makes sense, as of an extent that it is positive."""
+
+
+class Stuck(BaseException):
+    """A step that needs the value of a name, such as one that lists all elements."""
+
+
+def no_value(message: str, hint: str = "give its names values: --let M=64") -> NoReturn:
+    """Refuse a step that needs the value of a name; under a caller that looks at each case, the case ends."""
+    _, effort = _facts.get()
+    if effort is not None:
+        raise Stuck(message)
+    raise NotDecided(message, hint=hint)
+
+
+MOST_VALUES = 16
+"""Numbers that a divisor may be, each of them a case, at most."""
+
+makers: list[Callable[[Iterable[Quantity]], Facts]] = []
+"""The function that returns the facts with which names were made: `known` puts it here."""
+
+MOST_TRIED = 12_000
+"""Bounds that one question with names takes, at most."""
+
+
+class Effort:
+    """The bounds of polynomials that one question may still take."""
+
+    def __init__(self) -> None:
+        self.left = MOST_TRIED
+        self.hashed: list[tuple[Polynomial, int]] = []
+        """Polynomials of this case that stand in sets, with their hashes."""
+
+    def spend(self) -> None:
+        """Count a bound."""
+        self.left -= 1
+        if self.left < 0:
+            no_value(f"not decided within {MOST_TRIED} bounds of names")
+
+
+_facts: ContextVar[tuple[Facts | None, Effort | None]] = ContextVar("facts", default=(None, None))
+
+
+@contextmanager
+def given(facts: Facts, effort: Effort | None = None) -> Iterator[None]:
+    """Decide comparisons by some facts; with an effort, those that they leave open raise `LeftOpen`."""
+    before = _facts.set((facts, effort))
+    try:
+        yield
+    finally:
+        _facts.reset(before)
+
+
+def spend() -> None:
+    """Count a bound that a question takes."""
+    _, effort = _facts.get()
+    if effort is not None:
+        effort.spend()
+
+
+class Polynomial:
+    """A number with names in it. Use it like an integer.
+
+    >>> M, N = named("M"), named("N")
+    >>> (M + 2) * (N - 1), (M * 64) // 8, M - M
+    (M*N - M + 2*N - 2, 8*M, 0)
+    """
+
+    __slots__ = ("_key", "terms")
+    terms: dict[Monomial, int]
+    __array_ufunc__ = None
+
+    def __init__(self, terms: dict[Monomial, int]) -> None:
+        self.terms = terms
+        self._key: tuple[Any, ...] | None = None
+
+    # -- parts -----------------------------------------------------------------------------------------
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Return the parts in one order, by which polynomials differ as they are written."""
+        if self._key is None:
+            self._key = tuple(
+                sorted((tuple([atom.key for atom in mono]), c) for mono, c in self.terms.items())
+            )
+        return self._key
+
+    @property
+    def atoms(self) -> set[Atom]:
+        """Return the names and quotients in it, also those inside of quotients."""
+        found: set[Atom] = set()
+        for mono in self.terms:
+            for atom in mono:
+                found.add(atom)
+                if isinstance(atom, Quotient):
+                    found |= atom.over.atoms | (atom.by.atoms if isinstance(atom.by, Polynomial) else set())
+        return found
+
+    @property
+    def symbols(self) -> set[Symbol]:
+        """Return the symbols in it."""
+        return {atom for atom in self.atoms if isinstance(atom, Symbol)}
+
+    @property
+    def parts(self) -> list[tuple[Quantity, int]]:
+        """Return the products of names, each with its coefficient; 1 stands for no name."""
+        return [(Polynomial({mono: 1}) if mono else 1, c) for mono, c in self.terms.items()]
+
+    @property
+    def constant(self) -> int:
+        """Return the part without names."""
+        return self.terms.get((), 0)
+
+    @property
+    def content(self) -> int:
+        """Return the largest number that divides all parts with names."""
+        return gcd(*(c for mono, c in self.terms.items() if mono))
+
+    def over_exactly(self, number: int) -> Polynomial:
+        """Return the polynomial with each coefficient divided by a number that divides them."""
+        return Polynomial({mono: c // number for mono, c in self.terms.items() if c // number})
+
+    # -- arithmetic ------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is int:
+            return _made({**self.terms, (): self.constant + other})
+        if not isinstance(other, Polynomial):
+            return self._with(other, lambda number: self + number)
+        terms = dict(self.terms)
+        for mono, c in other.terms.items():
+            terms[mono] = terms.get(mono, 0) + c
+        return _made(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return Polynomial({mono: -c for mono, c in self.terms.items()})
+
+    def __pos__(self) -> Polynomial:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is int:
+            return _made({mono: c * other for mono, c in self.terms.items()})
+        if not isinstance(other, Polynomial):
+            return self._with(other, lambda number: self * number)
+        terms: dict[Monomial, int] = {}
+        for one, c in self.terms.items():
+            for two, d in other.terms.items():
+                mono = tuple(sorted((*one, *two), key=_key_of)) if one and two else one or two
+                terms[mono] = terms.get(mono, 0) + c * d
+        return _made(terms)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, power: int) -> Any:
+        result: Any = 1
+        for _ in range(power):
+            result = result * self
+        return result
+
+    def __floordiv__(self, other: Any) -> Any:
+        if not isinstance(other, int | Polynomial):
+            return self._with(other, lambda number: self // number)
+        return floor_of(self, other)
+
+    def __rfloordiv__(self, other: int) -> Any:
+        return floor_of(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        if isinstance(other, int | Polynomial) and _decided(Condition("%", self, other)):
+            return 0
+        return self - self // other * other
+
+    def __rmod__(self, other: int) -> Any:
+        return other - other // self * self
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        quotient = self // other
+        return quotient, self - quotient * other
+
+    def __rdivmod__(self, other: int) -> tuple[Any, Any]:
+        quotient = other // self
+        return quotient, other - quotient * self
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def _with(self, other: Any, run: Callable[[int], Any]) -> Any:
+        """Return an operation with another kind of integer, such as NumPy's."""
+        if hasattr(other, "__index__") and not isinstance(other, bool):
+            return run(other.__index__())
+        return NotImplemented
+
+    # -- comparisons -----------------------------------------------------------------------------------
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(self, other, lambda apart: truth_of(">=", apart))
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared(self, other, lambda apart: truth_of(">=", apart - 1))
+
+    def __le__(self, other: Any) -> Any:
+        return _compared(self, other, lambda apart: truth_of(">=", -apart))
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared(self, other, lambda apart: truth_of(">=", -apart - 1))
+
+    def __eq__(self, other: object) -> Any:
+        return _compared(self, other, lambda apart: truth_of("==", apart))
+
+    def __ne__(self, other: object) -> Any:
+        return _compared(self, other, lambda apart: not truth_of("==", apart))
+
+    def __bool__(self) -> bool:
+        return not truth_of("==", self)
+
+    def __hash__(self) -> int:
+        """Return one hash for all that is equal by known facts; raise `LeftOpen` where that is open."""
+        facts, effort = _facts.get()
+        if facts is None:
+            return hash(self.key)
+        value = facts.value_of(self)
+        if value is not None:
+            return hash(value)
+        for one, number in effort.hashed if effort else ():
+            if one.key == self.key or self == one:
+                return number
+        # what other facts have decided is not found again
+        number = hash((self.key, facts.number))
+        if effort is not None:
+            effort.hashed.append((self, number))
+        return number
+
+    def __index__(self) -> NoReturn:
+        over, by = rooted(self)
+        text = f"{over} // {by}" if by > 1 else str(over)
+        no_value(f"{text} has no value, and this takes one")
+
+    __int__ = __index__
+
+    # -- bits, of which only the low ones may be known ---------------------------------------------------
+
+    def __lshift__(self, bits: int) -> Any:
+        return self * (1 << bits)
+
+    def __rshift__(self, bits: int) -> Any:
+        return floor_of(self, 1 << bits)
+
+    def __and__(self, mask: int) -> Any:
+        return self._low_bits(mask) & mask
+
+    __rand__ = __and__
+
+    def __xor__(self, mask: int) -> Any:
+        low = self._low_bits(mask)
+        return self - low + (low ^ mask)
+
+    __rxor__ = __xor__
+
+    def bit_length(self) -> NoReturn:
+        no_value(f"the bits of {self} are not known")
+
+    bit_count = bit_length
+
+    def _low_bits(self, mask: Any) -> int:
+        """Return the bits that a mask reaches; refuse a number that does not settle them."""
+        if isinstance(mask, int) and mask >= 0:
+            _, rest = _parted(self, 1 << mask.bit_length())
+            if isinstance(rest, int):
+                return rest
+            no_value(f"the low {mask.bit_length()} bits of {self} are not known")
+        no_value(f"the bits of {self} are not known")
+
+    # -- text ------------------------------------------------------------------------------------------
+
+    @property
+    def addends(self) -> list[str]:
+        """Return the addends in words, a sign before those that are taken away."""
+        over, by = rooted(self)
+        if by > 1:
+            return [f"floordiv({over}, {by})" if _size(over) > 1 else f"{over}//{by}"]
+        found = []
+        parts = [(tuple(map(str, mono)), c) for mono, c in _lifted(over).terms.items()]
+        for names, c in sorted(parts, key=_shown_first):
+            times = [] if names and abs(c) == 1 else [str(abs(c))]
+            found.append(("-" if c < 0 else "") + "*".join([*times, *names]))
+        return found or ["0"]
+
+    def __str__(self) -> str:
+        first, *rest = self.addends
+        return first + "".join(f" - {own[1:]}" if own[0] == "-" else f" + {own}" for own in rest)
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Polynomial, (self.terms,)
+
+
+def _decided(condition: Condition) -> bool | None:
+    """Return the truth of a condition, or None where known facts leave it open."""
+    facts, _ = _facts.get()
+    if facts is None:
+        if not makers:
+            import_module("tilewise.core.known")
+        facts = makers[0]([condition.over, condition.by])
+    return facts.decided(facts.in_symbols(condition))
+
+
+def names_now() -> Mapping[str, Quantity]:
+    """Return the numbers that names stand for in the case at hand."""
+    facts, effort = _facts.get()
+    return facts.meanings if facts is not None and effort is not None else {}
+
+
+def signed(value: Any) -> list[tuple[bool, int | str]]:
+    """Return the addends of a number, each as its sign and its size: those of names one by one, in words.
+
+    >>> signed(-3), signed(named("M") - 8)
+    ([(True, 3)], [(False, 'M'), (True, '8')])
+    """
+    if not is_named(value):
+        return [(value < 0, abs(value))]
+    return [(own.startswith("-"), own.removeprefix("-")) for own in value.addends]
+
+
+def is_named(value: Any) -> bool:
+    """Return True for a number with names in it."""
+    return type(value) is Polynomial
+
+
+def named(name: str, *, multiple: int = 1, least: int = 0, most: int = 2**63 - 1) -> Polynomial:
+    """Return a name as a number: a whole one, from `least` to `most`, a multiple of `multiple`.
+
+    >>> named("M") * 64
+    64*M
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        hint = "letters, digits and _, not starting with a digit"
+        raise LayoutError("TW007", f"{name!r} cannot name a number", hint=hint)
+    if multiple < 1 or least > most:
+        hint = "such as name('M', multiple=64, least=64, most=65536)"
+        raise LayoutError("TW007", f"no number is a multiple of {multiple} from {least} to {most}", hint=hint)
+    return Polynomial({(Symbol(name, ends=(least, most), unit=multiple),): 1})
+
+
+def symbol(own: Symbol) -> Polynomial:
+    """Return a symbol as a polynomial."""
+    return Polynomial({(own,): 1})
+
+
+def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
+    """Return the truth of a condition; raise `LeftOpen`, or `NotDecided`, where known facts leave it open."""
+    if isinstance(over, int) and isinstance(by, int):
+        return Condition(kind, over, by).holds({})
+    condition = Condition(kind, _lifted(over), by)
+    rest = _as_rest(condition)
+    if isinstance(rest, bool):
+        return rest
+    condition = rest
+    _, effort = _facts.get()
+    decided = _decided(condition)
+    if decided is not None:
+        return decided
+    if effort is not None:
+        raise LeftOpen(condition)
+    raise NotDecided(f"this depends on {condition}", hint=f"say which: where='{condition}'")
+
+
+def _is_name(value: Quantity) -> bool:
+    return isinstance(value, Polynomial) and [*value.terms.values()] == [1] and len(value.addends) == 1
+
+
+def _as_rest(condition: Condition) -> Condition | bool:
+    """Return a condition on the rest of a division as such, or its truth; any other one as it is.
+
+    c (p - q floor(p / q)) - c v == 0 iff q divides p - v, for 0 <= v < q
+    """
+    if condition.kind != "==":
+        return condition
+    for mono, c in _lifted(condition.over).terms.items():
+        if len(mono) == 1 and isinstance(mono[0], Quotient) and isinstance(mono[0].by, int):
+            over, by = mono[0].over, mono[0].by
+            times = -c // by
+            left = condition.over - times * (over - by * Polynomial({mono: 1}))
+            if c % by == 0 and isinstance(left, int):
+                value, beyond = divmod(-left, times)
+                if beyond or not 0 <= value < by:
+                    return False
+                wanted = over - value
+                return Condition("%", _lifted(wanted), by)
+    return condition
+
+
+def positive(value: Quantity) -> bool:
+    """Return False for a number that is known to be below 1; that others are not is taken for granted.
+
+    It is for extents: without it there is no question.
+    """
+    if isinstance(value, int):
+        return value >= 1
+    try:
+        return truth_of(">=", value - 1)
+    except LeftOpen as open_:
+        raise LeftOpen(open_.condition, required=True) from None
+    except NotDecided:
+        return True
+
+
+def whole(over: Quantity, by: Quantity) -> bool:
+    """Return False for a quotient that is known to leave a rest; others are taken to leave none."""
+    try:
+        return truth_of("%", over, by)
+    except LeftOpen as open_:
+        raise LeftOpen(open_.condition, required=True) from None
+
+
+def floor_of(over: Quantity, by: Quantity) -> Quantity:
+    """Return the floor of a quotient: a polynomial where the division leaves no rest, or a known one."""
+    if isinstance(over, int) and isinstance(by, int):
+        return over // by
+    if isinstance(by, int):
+        if by == 0:
+            raise ZeroDivisionError("division by 0")
+        if by < 0:
+            return floor_of(-over, -by)
+        whole, rest = _parted(over, by)
+        if isinstance(rest, int):
+            return whole + rest // by
+        shared = gcd(rest.content, by)
+        rest, by = rest.over_exactly(shared), by // shared
+        first = max((mono for mono in rest.terms if mono), key=lambda mono: [atom.key for atom in mono])
+        if 2 * rest.terms[first] > by:  # the floor of -M / 8 is -ceildiv(M, 8)
+            return whole - floor_of(by - 1 - rest, by)
+        return whole + _floor_of_rest(rest, by)
+    if not truth_of(">=", by - 1):
+        if truth_of("==", by):
+            raise ZeroDivisionError("division by 0")
+        return floor_of(-over, -by)
+    lead, rest = _led(over, by)
+    if isinstance(rest, int) and rest == 0:
+        return lead
+    if not truth_of(">=", rest):
+        return lead - 1 - floor_of(-rest - 1, by)
+    if not truth_of(">=", rest - by):
+        return lead
+    if isinstance(rest, int) and rest <= MOST_VALUES:
+        for value in range(1, rest + 1):  # by is one of few numbers, and each is a case
+            if truth_of("==", by - value):
+                found: Quantity = lead + rest // value
+                return found
+    if isinstance(rest, Polynomial) and truth_of("%", rest, by):
+        quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
+        return quotient
+    no_value(f"the quotient of {rest} by {by} is not known")
+
+
+def _floor_of_rest(over: Quantity, by: int) -> Quantity:
+    """Return the floor of a quotient none of whose parts divide: a known number, or an atom."""
+    alone = [*over.terms.items()] if isinstance(over, Polynomial) else []
+    if len(alone) == 1 and alone[0][1] == 1 and len(alone[0][0]) == 1:
+        inner = alone[0][0][0]
+        if isinstance(inner, Quotient) and isinstance(inner.by, int):  # floor(floor(x / a) / b)
+            return floor_of(inner.over, inner.by * by)
+    facts, _ = _facts.get()
+    if facts is not None:
+        low = facts.decided(Condition(">=", _lifted(over), 1))
+        if low and facts.decided(Condition(">=", _lifted(by - 1 - over), 1)):
+            return 0
+    return Polynomial({(Quotient(_lifted(over), by),): 1})
+
+
+def _parted(over: Quantity, by: int) -> tuple[Quantity, Quantity]:
+    """Return (whole, rest) with over = whole by + rest, each coefficient of the rest below by."""
+    terms = _lifted(over).terms
+    return (
+        _made({mono: c // by for mono, c in terms.items()}),
+        _made({mono: c % by for mono, c in terms.items()}),
+    )
+
+
+def _led(over: Quantity, by: Polynomial) -> tuple[Quantity, Quantity]:
+    """Return (lead, rest) with over = lead by + rest, for parts that a first part of `by` divides."""
+    first = max(by.terms, key=lambda mono: (len(mono), [atom.key for atom in mono]))
+    lead: Quantity = 0
+    rest = over
+    for _ in range(len(_lifted(over).terms)):
+        found = None
+        for mono, c in _lifted(rest).terms.items():
+            other = _without(mono, first)
+            if other is not None and c % by.terms[first] == 0 and first:
+                found = Polynomial({other: c // by.terms[first]}) if other else c // by.terms[first]
+                break
+        if found is None:
+            break
+        lead, rest = lead + found, rest - found * by
+    return lead, rest
+
+
+def divided(over: Quantity, by: Quantity) -> bool:
+    """Return True if a polynomial is another one times it."""
+    if isinstance(over, int):
+        return over == 0
+    if isinstance(by, int):
+        return False
+    _, rest = _led(over, by)
+    return isinstance(rest, int) and rest == 0
+
+
+def _without(mono: Monomial, part: Monomial) -> Monomial | None:
+    """Return a monomial divided by another, or None."""
+    left = list(mono)
+    for atom in part:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def replaced(value: Quantity, meaning: Callable[[Symbol], Quantity | None]) -> Quantity:
+    """Return a number in which symbols have another meaning; a symbol stays where it is None."""
+    if isinstance(value, int):
+        return value
+    total: Quantity = 0
+    for mono, c in value.terms.items():
+        part: Quantity = c
+        for atom in mono:
+            if isinstance(atom, Symbol):
+                found = meaning(atom)
+                part = part * (symbol(atom) if found is None else found)
+            else:
+                part = part * floor_of(replaced(atom.over, meaning), replaced(atom.by, meaning))
+        total = total + part
+    return total
+
+
+def valued(value: Quantity, values: Mapping[str, int]) -> int:
+    """Return the number for values of all its symbols' names.
+
+    >>> valued(named("M") * 64 + 3, {"M": 2})
+    131
+    """
+    if isinstance(value, int):
+        return value
+
+    def meaning(own: Symbol) -> Quantity:
+        if own.over is None:
+            return values[own.name]
+        over = valued(own.over, values)
+        if over % own.by:
+            raise LayoutError("TW101", f"{own.name} is no whole number for {dict(values)}")
+        return over // own.by
+
+    found = replaced(value, meaning)
+    assert isinstance(found, int)
+    return found
+
+
+def rooted(value: Quantity) -> tuple[Quantity, int]:
+    """Return (over, by): a number as a quotient without rest, in names alone."""
+    if isinstance(value, int) or all(own.over is None for own in value.symbols):
+        return value, 1
+    total: Quantity = 0
+    by = 1
+    for mono, c in value.terms.items():
+        part: Quantity = c
+        below = 1
+        for atom in mono:
+            if isinstance(atom, Symbol):
+                part = part * (symbol(atom) if atom.over is None else atom.over)
+                below *= atom.by
+            else:
+                over, one = rooted(atom.over)
+                under, two = rooted(atom.by)
+                part = part * floor_of(over * two, under * one)
+        shared = lcm(by, below)
+        total = total * (shared // by) + part * (shared // below)
+        by = shared
+    if isinstance(total, Polynomial):
+        common = gcd(by, total.constant, total.content)
+        return total.over_exactly(common), by // common
+    return total // by, 1
+
+
+def _compared(one: Polynomial, other: Any, truth: Callable[[Any], bool]) -> Any:
+    if isinstance(other, bool) or not (isinstance(other, int | Polynomial) or hasattr(other, "__index__")):
+        return NotImplemented
+    return truth(one - other)
+
+
+def _lifted(value: Quantity) -> Polynomial:
+    return value if isinstance(value, Polynomial) else Polynomial({(): value} if value else {})
+
+
+def _made(terms: dict[Monomial, int]) -> Quantity:
+    """Return the number with some parts: an int where no name is left."""
+    kept = {mono: c for mono, c in terms.items() if c}
+    if not kept:
+        return 0
+    return kept[()] if len(kept) == 1 and () in kept else Polynomial(kept)
+
+
+def _key_of(atom: Atom) -> str:
+    return atom.key
+
+
+def _size(value: Quantity) -> int:
+    return len(value.terms) if isinstance(value, Polynomial) else int(value != 0)
+
+
+def _grouped(value: Quantity) -> str:
+    text = str(value)
+    return f"({text})" if isinstance(value, Polynomial) and (_size(value) > 1) else text
+
+
+def _shown_first(part: tuple[tuple[str, ...], int]) -> tuple[Any, ...]:
+    names, _ = part
+    return (-len(names), names)
+
+
+def names_in(values: Iterable[Any]) -> list[str]:
+    """Return the names of the polynomials among some values, by first appearance."""
+    found: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, Polynomial):
+            over, _ = rooted(value)
+            own = over.symbols if isinstance(over, Polynomial) else set()
+            found |= dict.fromkeys(sorted(one.name for one in own))
+    return list(found)

@@ -1,0 +1,141 @@
+"""Facts about names in text: `M % 64 == 0, lda >= N, N <= 4096`.
+
+facts    =  fact { ("," | "and") fact }
+fact     =  number sign number { sign number }  |  name
+sign     =  "<" | "<=" | ">" | ">=" | "==" | "!="
+number   =  a sum of products, as in an extent, and `a % b`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tilewise.core.errors import LayoutError, printable
+from tilewise.core.known import NOTHING, NameFacts
+from tilewise.core.polynomials import Condition, Polynomial, named
+from tilewise.notation.tokens import END, NAME, NUMBER, Token
+from tilewise.notation.trees import Names, NumberCursor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.polynomials import Quantity
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>0[xX][0-9a-fA-F]+|\d+)|(?P<name>[^\W\d]\w*)|[<>=!]=|//|[-+*%(),<>]"
+)
+
+
+class _AnyName(dict[str, int]):
+    """Names that all have a value: themselves."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, name: str) -> int:
+        return named(name)  # type: ignore[return-value]  # computed with as an integer
+
+
+def read_facts(text: str, known: NameFacts = NOTHING) -> NameFacts:
+    """Return what is known of names after the facts that a text spells.
+
+    >>> known = read_facts("M % 64 == 0, M >= 64, lda >= N")
+    >>> known.names
+    ('M', 'lda', 'N')
+    """
+    reader = _Reader(text)
+    while True:
+        known = reader.fact(known)
+        if reader.next.kind == END:
+            return known
+        if not (reader.accept(",") or reader.accept("and")):
+            hint = "facts have commas between them: 'M % 64 == 0, lda >= N'"
+            raise reader.error("TW004", f"expected a comparison, found {reader.next}", hint=hint)
+
+
+def _scan(source: str) -> Iterator[Token]:
+    at = 0
+    while at < len(source):
+        match = _TOKEN.match(source, at)
+        if match is None:
+            hint = "facts are sums of products and comparisons: < <= > >= == !=, and M % 64 == 0"
+            span = (at, at + 1)
+            raise LayoutError(
+                "TW002", f"'{printable(source[at])}' is no part of a fact", span=span, hint=hint
+            )
+        kind = {"number": NUMBER, "name": NAME}.get(match.lastgroup or "", "sign")
+        if match.lastgroup != "space":
+            yield Token(kind, match.group(), at, match.end())
+        at = match.end()
+
+
+class _Reader(NumberCursor):
+    """One text of facts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, Names(_AnyName(), frozenset()), _scan)
+
+    def fact(self, known: NameFacts) -> NameFacts:
+        """Take a fact, and return what is known with it."""
+        start = self.next
+        sides, signs = [self.side()], []
+        while sign := self.sign():
+            signs.append(sign)
+            sides.append(self.side())
+        known = known.with_names(*self._names(start))
+        for one, sign, other in zip(sides, signs, sides[1:], strict=False):
+            known = self._with(known, one, sign, other, start)
+        if not signs and not (start.kind == NAME and self.behind is start):
+            hint = "such as 'M % 64 == 0', 'lda >= N', or a name alone"
+            raise self.error("TW004", "a fact compares two numbers", self.since(start), hint)
+        return known
+
+    def side(self) -> tuple[Quantity, Quantity | None]:
+        """Take a number, or `a % b` as both."""
+        value = self.number()
+        return value, (self.product() if self.accept("%") else None)
+
+    def sign(self) -> str:
+        """Take a sign of comparison, or nothing."""
+        found = self.accept(*_COMPARISONS)
+        return found.text if found else ""
+
+    def _with(
+        self,
+        known: NameFacts,
+        one: tuple[Quantity, Quantity | None],
+        sign: str,
+        other: tuple[Quantity, Quantity | None],
+        start: Token,
+    ) -> NameFacts:
+        (left, by), (right, under) = one, other
+        span = self.since(start)
+        if under is not None or (by is not None and (sign not in ("==", "!=") or not isinstance(right, int))):
+            raise self.error(
+                "TW004", "a rest stands on the left, beside a number", span, "such as M % 64 == 0"
+            )
+        if by is not None:
+            condition, truth = Condition("%", left - right, by), sign == "=="
+        elif sign in ("==", "!="):
+            condition, truth = Condition("==", left - right), sign == "=="
+        else:
+            apart = left - right if sign in (">", ">=") else right - left
+            condition, truth = Condition(">=", apart - (sign in ("<", ">"))), True
+        if not isinstance(condition.over, Polynomial):
+            if condition.holds({}) is truth:
+                return known
+            raise self.error("TW007", "this is never so", span)
+        found = known.with_fact(condition, truth)
+        if found is None:
+            raise self.error("TW007", "no values fit this fact beside those before it", span)
+        return found
+
+    def _names(self, start: Token) -> list[str]:
+        """Return the names in the tokens of the fact taken last."""
+        first = self.tokens.index(start)
+        words = [token.text for token in self.tokens[first : self.at] if token.kind == NAME]
+        return [word for word in dict.fromkeys(words) if word not in ("ceildiv", "floordiv", "and")]

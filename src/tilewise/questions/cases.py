@@ -1,0 +1,176 @@
+"""Questions about layouts with names in them: one answer for all values, or one for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tilewise.core.cases import Case, cases, condition_text, conditions
+from tilewise.core.errors import NotDecided, Refused
+from tilewise.core.known import NameFacts, known_of
+from tilewise.core.layout import Layout
+from tilewise.core.polynomials import Polynomial, given, is_named
+from tilewise.core.vectors import Iter, Vector
+from tilewise.questions.report import Report, as_json, refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def has_names(values: Mapping[str, Any]) -> bool:
+    """Return True if a value of a question has a name in it."""
+    return any(_numbers_of(value) for value in values.values())
+
+
+def by_cases(ask: Callable[..., Report], given: Mapping[str, Any], where: str | Sequence[str] = ()) -> Report:
+    """Return the report of a question for all values of the names in it.
+
+    Where cases differ in yes and no, the report has the condition of yes, and a witness for no; where they
+    differ otherwise, it has each case.
+    """
+    from tilewise.notation.facts import read_facts
+
+    known = known_of(number for value in given.values() for number in _numbers_of(value))
+    for text in [where] if isinstance(where, str) else where:
+        known = read_facts(text, known)
+
+    def asked(facts: NameFacts) -> Report:
+        now = {name: filled(value, facts) for name, value in given.items()}
+        return ask(**now)
+
+    found = [case for case in cases(asked, known) if _may_be(case)]
+    return _report(found, known)
+
+
+def _may_be(case: Case) -> bool:
+    """Return False for a case that no value was found for, beside one that has an answer."""
+    return case.known.witness is not None
+
+
+def _report(found: Sequence[Case], known: NameFacts) -> Report:
+    if not found:
+        raise NotDecided("no values were found that fit the facts", hint="say other facts")
+    for case in found:
+        if case.error is not None and not isinstance(case.error, NotDecided | Refused) and len(found) == 1:
+            raise case.error
+    groups = _joined([(_answer_of(case), [case]) for case in found])
+    if len(groups) == 1:
+        return groups[0][0]
+    answers = {report.answer for report, _ in groups}
+    if len(answers) > 1 and None not in answers:
+        return _conditional(found, groups)
+    lines, fields = [], []
+    for report, members in groups:
+        condition = condition_text(conditions(found, members)) or "else"
+        shown = report.shown().split("\n")
+        lines += [f"if {condition}:", *(f"  {line}" for line in shown)]
+        fields.append({"if": condition, **report.contents})
+    answer = None if None in answers else answers.pop()
+    return Report({"cases": fields}, "\n".join(lines), answer)
+
+
+def _joined(groups: Sequence[tuple[Report, list[Case]]]) -> list[tuple[Report, list[Case]]]:
+    """Return groups of cases, those with one answer as one, and those that are a special case of another."""
+    joined: list[tuple[Report, list[Case]]] = []
+    for report, members in groups:
+        alike = [own for own, _ in joined if own.answer == report.answer and own.shown() == report.shown()]
+        if alike:
+            next(own for other, own in joined if other is alike[0]).extend(members)
+        else:
+            joined.append((report, [*members]))
+    for report, members in [*joined]:
+        for general, more in joined:
+            if general is not report and all(_covers(general, report, case.known) for case in members):
+                more.extend(members)
+                joined = [pair for pair in joined if pair[0] is not report]
+                break
+    return joined
+
+
+def _covers(general: Report, report: Report, known: NameFacts) -> bool:
+    """Return True if a report is another one, with what is known of names filled in."""
+    if general.answer != report.answer or general.contents.keys() != report.contents.keys():
+        return False
+    if "reason" in general.contents or "error" in general.contents:
+        return False
+    with given(known):
+        return bool(as_json(filled(general.contents, known)) == as_json(report.contents))
+
+
+def _conditional(found: Sequence[Case], groups: Sequence[tuple[Report, Sequence[Case]]]) -> Report:
+    """Return the report where some values say yes and others no."""
+    yes = [case for report, members in groups if report.answer for case in members]
+    refusal, (first, *_) = next((report, members) for report, members in groups if report.answer is False)
+    condition = condition_text(conditions(found, yes))
+    witness = first.known.witness or {}
+    values = ", ".join(f"{name} = {value}" for name, value in witness.items())
+    lines = [
+        f"yes if {condition}",
+        f"no for {values}:",
+        *(f"  {line}" for line in refusal.shown().split("\n")),
+    ]
+    report = next(report for report, _ in groups if report.answer)
+    fields = {**report.contents, "if": condition, "values": witness, "otherwise": dict(refusal.contents)}
+    return Report(fields, "\n".join(lines), False)
+
+
+def _answer_of(case: Case) -> Report:
+    error = case.error
+    if error is None:
+        answer: Report = case.answer
+        return answer
+    if isinstance(error, NotDecided):
+        return Report({"answer": None, "reason": error.message}, error.message, None)
+    if isinstance(error, Refused):
+        return refused(error, {})
+    return Report({"error": {"code": error.code, "message": error.message}}, str(error), None)
+
+
+# -- values with names -----------------------------------------------------------------------------
+
+
+def filled(value: Any, facts: NameFacts) -> Any:
+    """Return a value with each name as what facts know of it."""
+    if isinstance(value, Polynomial):
+        return facts.now(value)
+    if isinstance(value, Layout):
+        return filled_layout(value, facts.now) if _numbers_of(value) else value
+    if isinstance(value, Vector):
+        return Vector(tuple([(axis, facts.now(steps)) for axis, steps in value.terms]))  # type: ignore[misc]
+    if isinstance(value, Mapping):
+        return {name: filled(part, facts) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(filled(part, facts) for part in value)
+    return value
+
+
+def filled_layout(layout: Layout, number: Callable[[Any], Any]) -> Layout:
+    """Return a layout whose numbers are changed one by one."""
+
+    def vector(own: Vector) -> Vector:
+        return Vector(tuple((axis, number(steps)) for axis, steps in own.terms))
+
+    def mode(own: Any) -> Any:
+        return tuple(map(mode, own)) if isinstance(own, tuple) else number(own)
+
+    return replace(
+        layout,
+        shape=mode(layout.shape),
+        strides=tuple(map(vector, layout.strides)),
+        replica=tuple(Iter(number(it.extent), vector(it.stride)) for it in layout.replica),
+        offset=vector(layout.offset),
+        outer=vector(layout.outer),
+    )
+
+
+def _numbers_of(value: Any) -> list[Polynomial]:
+    """Return the polynomials in a value of a question."""
+    if isinstance(value, Polynomial):
+        return [value]
+    if not isinstance(value, Layout):
+        return []
+    vectors = [*value.strides, value.offset, value.outer, *(it.stride for it in value.replica)]
+    numbers = [steps for vector in vectors for _, steps in vector.terms]
+    numbers += [extent for extent, _ in value.digits] + [it.extent for it in value.replica]
+    return [number for number in numbers if is_named(number)]  # type: ignore[misc]
