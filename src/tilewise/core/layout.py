@@ -250,6 +250,19 @@ class Layout(Algebra):
         return size_of(self.shape)
 
     @property
+    def named_numbers(self) -> list[Any]:
+        """Return the extents, strides and offsets that have names in them.
+
+        >>> from tilewise import S, name
+        >>> S[(name("M"), 64) : (64, 1)].named_numbers, S[(8, 64) : (64, 1)].named_numbers
+        ([M], [])
+        """
+        vectors = [*self.strides, self.offset, self.outer, *(it.stride for it in self.replica)]
+        numbers = [steps for vector in vectors for _, steps in vector.terms]
+        numbers += [*all_extents(self.shape), *(it.extent for it in self.replica)]
+        return [number for number in numbers if type(number) is not int]
+
+    @property
     def swizzled_axis(self) -> Axis | None:
         """Return the axis on which the swizzles act, or None."""
         return self.swizzles[0].axis if self.swizzles else None

@@ -476,7 +476,7 @@ class Polynomial:
     __repr__ = __str__
 
     def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
+        return format(str(self), "" if spec[-1:] in ("x", "d") else spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Polynomial, (self.terms,)
@@ -714,9 +714,19 @@ def replaced(value: Quantity, meaning: Callable[[Symbol], Quantity | None]) -> Q
                 found = meaning(atom)
                 part = part * (symbol(atom) if found is None else found)
             else:
-                part = part * floor_of(replaced(atom.over, meaning), replaced(atom.by, meaning))
+                part = part * _again(replaced(atom.over, meaning), replaced(atom.by, meaning))
         total = total + part
     return total
+
+
+def _again(over: Quantity, by: Quantity) -> Quantity:
+    """Return the floor of a quotient whose parts have changed, without a comparison."""
+    if isinstance(by, int):
+        return floor_of(over, by)
+    lead, rest = _led(over, by)
+    if isinstance(rest, int) and rest == 0:
+        return lead
+    return Polynomial({(Quotient(_lifted(over), by),): 1})
 
 
 def valued(value: Quantity, values: Mapping[str, int]) -> int:
@@ -757,7 +767,7 @@ def rooted(value: Quantity) -> tuple[Quantity, int]:
             else:
                 over, one = rooted(atom.over)
                 under, two = rooted(atom.by)
-                part = part * floor_of(over * two, under * one)
+                part = part * _again(over * two, under * one)
         shared = lcm(by, below)
         total = total * (shared // by) + part * (shared // below)
         by = shared
@@ -795,7 +805,7 @@ def _size(value: Quantity) -> int:
 
 def _grouped(value: Quantity) -> str:
     text = str(value)
-    return f"({text})" if isinstance(value, Polynomial) and (_size(value) > 1) else text
+    return f"({text})" if isinstance(value, Polynomial) and not text.isidentifier() else text
 
 
 def _shown_first(part: tuple[tuple[str, ...], int]) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from tilewise.core.cases import Case, cases, condition_text, conditions
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.known import NameFacts, known_of
 from tilewise.core.layout import Layout
-from tilewise.core.polynomials import Polynomial, given, is_named
+from tilewise.core.polynomials import Polynomial, given
 from tilewise.core.vectors import Iter, Vector
 from tilewise.questions.report import Report, as_json, refused
 
@@ -116,6 +116,12 @@ def _conditional(found: Sequence[Case], groups: Sequence[tuple[Report, Sequence[
 
 
 def _answer_of(case: Case) -> Report:
+    with given(case.known):  # a text may compare numbers, as for their signs
+        report = _reported(case)
+        return replace(report, screen=report.shown())
+
+
+def _reported(case: Case) -> Report:
     error = case.error
     if error is None:
         answer: Report = case.answer
@@ -168,9 +174,4 @@ def _numbers_of(value: Any) -> list[Polynomial]:
     """Return the polynomials in a value of a question."""
     if isinstance(value, Polynomial):
         return [value]
-    if not isinstance(value, Layout):
-        return []
-    vectors = [*value.strides, value.offset, value.outer, *(it.stride for it in value.replica)]
-    numbers = [steps for vector in vectors for _, steps in vector.terms]
-    numbers += [extent for extent, _ in value.digits] + [it.extent for it in value.replica]
-    return [number for number in numbers if is_named(number)]  # type: ignore[misc]
+    return value.named_numbers if isinstance(value, Layout) else []

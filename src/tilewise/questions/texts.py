@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from operator import index
 
 from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import names_now
 from tilewise.core.shapes import as_shape, extents_of, spell
 from tilewise.questions.asking import option_of
 
@@ -61,7 +62,8 @@ class Texts:
         own_shape: bool = False,
         sums: bool = False,
     ) -> None:
-        assert not where, "`cases` answers a question for its names"
+        if where:
+            raise misused("--where says facts where an answer takes numbers", "give names values: --let M=64")
         self.dtype: Any = dtype
         self.let = self._with_names(let if isinstance(let, Mapping) else _values(let))
         self.storage = [name for names in _listed(storage) for name in names.split(",")]
@@ -81,8 +83,6 @@ class Texts:
     @staticmethod
     def _with_names(let: Mapping[str, int]) -> Mapping[str, int]:
         """Return the values of names in texts, and of those that a question answers for."""
-        from tilewise.core.polynomials import names_now
-
         named = names_now()
         if both := named.keys() & let.keys():
             raise misused(f"{min(both)} has a value, and --where says facts about it", "take one of them")
@@ -419,10 +419,14 @@ def sizes_in(option: str, given: str | Sequence[int], form: str, such: str) -> A
 def number_in(given: Number, option: str, noun: str, such: str) -> int:
     """Return the value of an option that is a number; a text may be decimal or hexadecimal."""
     if hasattr(given, "__index__") and not isinstance(given, bool):
-        return index(given)
+        return as_int(given, noun)
     try:
         return int(str(given), 0)
     except ValueError:
+        if names := names_now():
+            from tilewise.notation import parse_index
+
+            return as_int(parse_index(str(given), names), noun)  # type: ignore[arg-type]  # as numbers
         raise misused(f"{option} {given} is no {noun}", f"such as {such}") from None
 
 

@@ -440,6 +440,11 @@ def _numbers(let: Mapping[str, int], option: str, given: Sizes | Number | None) 
         try:
             numbers.append(let[part] if part in let else int(part, 0))
         except ValueError:
+            if any(name in part for name in let):
+                from tilewise.notation import parse_index
+
+                numbers.append(parse_index(part, let))
+                continue
             shown = repr(part) if part else "nothing"
             hint = "whole numbers with commas between, such as 128,64"
             raise misused(f"{option_of(option)}: {shown} is no whole number", hint) from None

@@ -8,6 +8,7 @@ the columns of the address decide. Otherwise every address is listed.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 from tilewise.check.access.access import BYTE, INACTIVE, MOST_LISTED, Access, Lanes, Stored, check_listed
 from tilewise.core.bits import affine_map
@@ -125,8 +126,9 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
 
 def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     """Return table[request, lane], from a list of every element's address."""
-    for lane in range(access.lanes):  # most faults are in the first request, and need no NumPy
-        _check_lane(stored, access, 0, lane)
+    requests = access.requests if stored.layout.named_numbers else 1
+    for request, lane in product(range(requests), range(access.lanes)):
+        _check_lane(stored, access, request, lane)  # most faults are in the first request, and need no NumPy
     check_listed(max(access.index.size, stored.size), most)
     import numpy as np
 
