@@ -166,7 +166,12 @@ class NameFacts:
                         rest = _rest(over + sign * fact.over, by)
                         if isinstance(rest, int):
                             return rest == 0
-                if fact.kind == "%" and not truth and fact.by == by and _alike(_rest(fact.over, by), over):
+                if (
+                    fact.kind == "%"
+                    and not truth
+                    and _same(fact.by, by)
+                    and _alike(_rest(fact.over, by), over)
+                ):
                     return False
             return None
         if divided(over, by):
@@ -386,12 +391,15 @@ class NameFacts:
         def meaning(other: Symbol) -> Quantity | None:
             return value if other == own else None
 
-        with given(self):
-            meanings = {name: replaced(number, meaning) for name, number in self.meanings.items()}
-            facts = [
-                (Condition(fact.kind, replaced(fact.over, meaning), replaced(fact.by, meaning)), truth)
-                for fact, truth in self.facts
-            ]
+        try:
+            with given(self):
+                meanings = {name: replaced(number, meaning) for name, number in self.meanings.items()}
+                facts = [
+                    (Condition(fact.kind, replaced(fact.over, meaning), replaced(fact.by, meaning)), truth)
+                    for fact, truth in self.facts
+                ]
+        except ZeroDivisionError:
+            return None  # no fact has a quotient by what may be 0
         low, high = self.bounds_of(own)
         bounds = {other: ends for other, ends in self.bounds.items() if other != own}
         made: NameFacts | None = self._changed(meanings=meanings, bounds=bounds, facts=())

@@ -108,6 +108,8 @@ class Vector:
     def __repr__(self) -> str:
         if not self.terms:
             return "0"
+        if len(self.terms) == 1 and type(self.terms[0][1]) is int:
+            return f"{self.terms[0][1]}@{self.terms[0][0]}"
         addends = [(*part, axis) for axis, steps in self.terms for part in signed(steps)]
         text = "".join(f" {'-' if minus else '+'} {size}@{axis}" for minus, size, axis in addends)
         return "-" + text[3:] if text[1] == "-" else text[3:]

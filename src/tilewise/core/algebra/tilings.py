@@ -61,7 +61,7 @@ class Piece:
     @property
     def modes(self) -> list[Piece]:
         """Return the modes directly inside."""
-        if isinstance(self.mode, int):
+        if not isinstance(self.mode, tuple):
             return [self]
         pieces, start = [], 0
         for mode in self.mode:
