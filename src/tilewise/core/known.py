@@ -205,6 +205,7 @@ class NameFacts:
 
     def _low(self, over: Polynomial) -> int | None:
         """Return a number that all values of a polynomial reach, over the bounds of its symbols."""
+        spend()
         shifted: Quantity = 0
         for mono, c in over.terms.items():
             part: Quantity = c
