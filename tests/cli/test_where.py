@@ -78,3 +78,19 @@ def test_layouts_with_names_are_values_in_python():
     assert tw.info(tw.S[(m, 64) : (64, 1)]).size == 64 * m
     with pytest.raises(tw.LayoutError, match="made in two ways"):
         tw.same(tw.S[m:1], tw.S[tw.name("M") : 1])
+
+
+def test_names_inside_of_an_index_are_found_in_python():
+    import tilewise as tw
+
+    i = tw.name("i", most=7)
+    assert tw.at(tw.S[(8, 8) : (8, 1)], (i, 5)).places == ({"m": 8 * i + 5},)
+
+
+def test_a_case_without_values_is_no_yes(tilewise, monkeypatch):
+    from tilewise.core.known import NameFacts
+
+    monkeypatch.setattr(NameFacts, "values", lambda self, number, seed=0: iter(()))
+    run = tilewise("same", TILE, FLAT, "--where", "M, lda")
+    assert run.code == 3
+    assert "no values were found for this case" in run.out

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import tilewise
 from tilewise import LayoutError, NotDecided, S, laneid
 from tilewise.core.cases import cases, condition_text, conditions
-from tilewise.core.known import NOTHING, NameFacts, name
-from tilewise.core.polynomials import Condition, Polynomial, named, valued
+from tilewise.core.known import NOTHING, NameFacts, known_of, name
+from tilewise.core.polynomials import Condition, Polynomial, Quotient, named, valued
 from tilewise.notation.facts import read_facts
 
 NAMES = ("M", "N")
@@ -158,3 +158,34 @@ def test_numbers_stay_numbers() -> None:
         assert type(number) is int
     assert isinstance(named("M") + 0, Polynomial)
     assert tilewise.parse("S[(M, 4) : (4, 1)]", let={"M": 3}) == S[(3, 4) : (4, 1)]
+
+
+def test_quotients_are_no_nearer_than_they_are() -> None:
+    """A quotient by a name, a product of large names and a name below 0 were bounded too narrowly."""
+    known = read_facts("M, N >= 1, K")
+    far = Polynomial({(Quotient(named("M") * named("M") * named("K"), named("N")),): 1})
+    assert known.decided(Condition(">=", 2**64 - far)) is None
+    low = known_of([name("x", least=-8, most=8)])
+    assert low.decided(Condition(">=", named("x") * named("x") - 4 * named("x"))) is None
+    with_multiple = low.with_fact(Condition("%", named("x"), 4))
+    assert with_multiple is not None
+    assert with_multiple.decided(with_multiple.in_symbols(Condition(">=", named("x")))) is None
+
+
+@given(
+    term=terms,
+    by=st.sampled_from([2, 3, 8]),
+    times=st.integers(-3, 3),
+    left=st.integers(-9, 9),
+    kind=st.sampled_from([">=", "=="]),
+)
+@settings(max_examples=200)
+def test_a_floor_is_compared_as_its_numbers_are(
+    term: object, by: int, times: int, left: int, kind: str
+) -> None:
+    over = value_of(term, None)
+    for number in (over // by * times + left, over % by * times + left):
+        found = cases(lambda known, own=number: SIGNS[kind](known.now(own), 0), NOTHING.with_names(*NAMES))
+        for values in EVERY[::5]:
+            (case,) = (own for own in found if all(c.holds(values) is truth for c, truth in own.path))
+            assert case.answer is SIGNS[kind](valued(number, values), 0)

@@ -16,9 +16,7 @@ from tilewise.core.polynomials import Condition, Effort, LeftOpen, Stuck, given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    T = TypeVar("T")
+    from typing import Any
 
 MOST = 64
 """The most cases of one question."""
@@ -147,8 +145,8 @@ def _without_implied(
     facts = _with(known, parts)
     kept: list[tuple[Condition, bool]] = []
     for condition, truth in parts:
-        meets = Condition("==", condition.over)
-        if condition.kind == ">=" and truth and facts and facts.decided(facts.in_symbols(meets)):
+        meets = Condition("==", condition.over if truth else -condition.over - 1)
+        if condition.kind == ">=" and facts and facts.decided(facts.in_symbols(meets)):
             kept.append((meets, True))
         else:
             kept.append((condition, truth))

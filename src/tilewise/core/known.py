@@ -17,9 +17,9 @@ from itertools import count
 from math import gcd
 from random import Random
 
-from tilewise.core import polynomials
 from tilewise.core.errors import LayoutError
 from tilewise.core.polynomials import (
+    Atom,
     Condition,
     Polynomial,
     Quantity,
@@ -70,10 +70,6 @@ class NameFacts:
     number: int = field(default_factory=lambda: next(_numbers))
 
     # -- names -----------------------------------------------------------------------------------------
-
-    def number_of(self, name: str) -> Quantity:
-        """Return the number that a name stands for; a new name is 0 or more."""
-        return self.meanings[name] if name in self.meanings else symbol(Symbol(name))
 
     def with_names(self, *names: str) -> NameFacts:
         """Return the facts with more names, of which each is 0 or more."""
@@ -131,8 +127,7 @@ class NameFacts:
         if isinstance(over, int):
             return over >= 0
         for number, truth in ((over, True), (-over - 1, False)):
-            low = self._low(number) if isinstance(number, Polynomial) else number
-            if low is not None and low >= 0:
+            if self._reaches(0, number):
                 return truth
         if self._least(over):
             return True
@@ -185,60 +180,75 @@ class NameFacts:
 
     def _least(self, over: Quantity) -> bool:
         """Return True if a number is shown to be 0 or more."""
-        waiting = [(over, 0)]
+        waiting = [(self._from_bounds(over), 0)]
         for own, steps in waiting:  # which grows, the nearest first
             spend()
-            if isinstance(own, int):
-                if own >= 0:
-                    return True
-                continue
-            low = self._low(own)
+            low = self._low_from_bounds(own)
             if low is not None and low >= 0:
                 return True
-            if steps == MOST_STEPS:
+            if steps == MOST_STEPS or isinstance(own, int):
                 continue
-            for fact in self._usable(own):
+            for fact in map(self._from_bounds, self._usable(own)):
                 for factor in _factors(own, fact):
-                    if len(waiting) < MOST_TRIES:
+                    least = self._low_from_bounds(factor)
+                    if len(waiting) < MOST_TRIES and least is not None and least >= 0:
                         waiting.append((own - fact * factor, steps + 1))
         return False
 
-    def _low(self, over: Polynomial) -> int | None:
+    def _low(self, over: Quantity) -> int | None:
         """Return a number that all values of a polynomial reach, over the bounds of its symbols."""
-        spend()
-        shifted: Quantity = 0
+        return self._low_from_bounds(self._from_bounds(over))
+
+    def _from_bounds(self, over: Quantity) -> Quantity:
+        """Return a number whose symbols count from their least values, so that none is below 0.
+
+        Those inside of quotients stay: a quotient is one thing here.
+        """
+        if isinstance(over, int):
+            return over
+        moved: Quantity = 0
         for mono, c in over.terms.items():
             part: Quantity = c
             for atom in mono:
                 one = Polynomial({(atom,): 1})
                 part = part * (one + self.bounds_of(atom)[0] if isinstance(atom, Symbol) else one)
-            shifted = shifted + part
-        if isinstance(shifted, int):
-            return shifted
+            moved = moved + part
+        return moved
+
+    def _low_from_bounds(self, over: Quantity) -> int | None:
+        """Return a number that all values reach, of a number whose symbols count from their bounds."""
+        if isinstance(over, int):
+            return over
+        spend()
         total = 0
-        for mono, c in shifted.terms.items():
-            most = 1
+        for mono, c in over.terms.items():
+            end = 1
             for atom in mono:
-                if isinstance(atom, Quotient):
-                    low, high = self._ends(atom)
-                    if len(mono) > 1 and low < 0:
-                        return None
-                    most *= low if c > 0 else high
-                else:
-                    low, high = self.bounds_of(atom)
-                    most *= 0 if c > 0 else high - low
-            total += c * most
+                low, high = self._ends(atom)
+                if low is None or (len(mono) > 1 and low < 0) or (c < 0 and high is None):
+                    return None
+                end *= low if c > 0 else high  # type: ignore[operator]  # one that is None has returned
+            total += c * end
         return total
 
-    def _ends(self, atom: Quotient) -> Bounds:
-        """Return numbers between which a quotient lies."""
-        low = self._low(atom.over)
-        if low is None:
-            return -LARGEST, LARGEST
+    def _ends(self, atom: Atom) -> tuple[int | None, int | None]:
+        """Return numbers between which a symbol lies, from its bound, or a quotient; None if not known."""
+        if isinstance(atom, Symbol):
+            low, high = self.bounds_of(atom)
+            return 0, high - low
+        least, most = self._low(atom.over), self._low(-atom.over)
+        most = None if most is None else -most
         if isinstance(atom.by, int):
-            high = self._low(-atom.over)
-            return low // atom.by, LARGEST if high is None else -high // atom.by
-        return (0, LARGEST) if low >= 0 else (-LARGEST, LARGEST)
+            return None if least is None else least // atom.by, None if most is None else most // atom.by
+        if not self._reaches(1, atom.by):
+            return None, None
+        # a divisor of 1 or more brings it nearer to 0, or to -1
+        return None if least is None else min(least, 0), None if most is None else max(most, -1)
+
+    def _reaches(self, least: int, value: Quantity) -> bool:
+        """Return True for a number that is no less by the bounds of its symbols."""
+        low = self._low(value)
+        return low is not None and low >= least
 
     def _usable(self, over: Polynomial) -> Iterator[Quantity]:
         """Yield polynomials that are 0 or more, for a comparison: known facts, and those of quotients."""
@@ -249,17 +259,15 @@ class NameFacts:
                 yield fact.over
                 yield -fact.over
         for atom in over.atoms:
-            if isinstance(atom, Quotient):
+            if isinstance(atom, Quotient) and self._reaches(1, atom.by):
                 rest = atom.over - atom.by * Polynomial({(atom,): 1})
                 if isinstance(rest, Polynomial):
                     yield rest
                     yield atom.by - 1 - rest
         for own in over.symbols:
-            low, high = self.bounds_of(own)
+            _, high = self.bounds_of(own)
             if high < FAR:
                 yield high - symbol(own)
-            if low:
-                yield symbol(own) - low
 
     # -- adding ----------------------------------------------------------------------------------------
 
@@ -317,6 +325,11 @@ class NameFacts:
     def _bounded(self, over: Polynomial) -> NameFacts | None:
         """Return the facts with a comparison of several symbols, and the bounds that follow for each."""
         changed = self._kept(Condition(">=", over), True)
+        parts = [mono for mono in over.terms if mono]
+        if len(parts) == 1 and over.constant < 0 < over.terms[parts[0]]:  # a product of 1 or more
+            for own in over.symbols:
+                low, high = changed.bounds_of(own)
+                changed = replace_bounds(changed, own, (1, high)) if low == 0 and own in parts[0] else changed
         for mono, c in over.terms.items():
             if len(mono) != 1 or abs(c) != 1 or not isinstance(mono[0], Symbol):
                 continue
@@ -378,8 +391,8 @@ class NameFacts:
                     return None
                 return changed._with_meaning(own, unit * symbol(part) + rest, checked=True)
         elif isinstance(over, Polynomial) and (whole := _itself(over)) is not None:
-            part = _quotient_of(whole, by)
-            changed = replace_bounds(self, part, (0, LARGEST))
+            part, (low, high) = _quotient_of(whole, by), self.bounds_of(whole)
+            changed = replace_bounds(self, part, (min(low, 0), max(high, -1)))
             return changed._with_meaning(whole, by * symbol(part))
         return self._kept(Condition("%", over, by), True)
 
@@ -484,19 +497,13 @@ def known_of(values: Iterable[Quantity], known: NameFacts = NOTHING) -> NameFact
             first = made.setdefault(own.name, own)
             if (first.ends, first.unit) != (own.ends, own.unit):
                 raise LayoutError("TW007", f"the name {own} was made in two ways", hint="make it once")
+    new = {own: own.ends for name, own in made.items() if name not in known.meanings}
     known = known.with_names(*made)
+    known = known._changed(bounds={**known.bounds, **new}) if new else known
     for own in made.values():
-        one = Polynomial({(Symbol(own.name),): 1})
-        low, high = own.ends
-        conditions = [Condition(">=", one - low)] if low else []
-        conditions += [Condition(">=", high - one)] if high < LARGEST else []
-        conditions += [Condition("%", one, own.unit)] if own.unit > 1 else []
-        for condition in conditions:
-            known = with_all(known, condition)
+        if own.unit > 1:
+            known = with_all(known, Condition("%", named(own.name), own.unit))
     return known
-
-
-polynomials.makers.append(known_of)
 
 
 def name(text: str, *, multiple: int = 1, least: int = 0, most: int = LARGEST) -> Polynomial:
@@ -511,7 +518,13 @@ def name(text: str, *, multiple: int = 1, least: int = 0, most: int = LARGEST) -
     >>> m % 8, m > 0
     (0, True)
     """
-    return named(text, multiple=multiple, least=least, most=most)
+    if not isinstance(text, str) or not text.isidentifier():
+        hint = "letters, digits and _, not starting with a digit"
+        raise LayoutError("TW007", f"{text!r} cannot name a number", hint=hint)
+    if multiple < 1 or least > most:
+        hint = "such as name('M', multiple=64, least=64, most=65536)"
+        raise LayoutError("TW007", f"no number is a multiple of {multiple} from {least} to {most}", hint=hint)
+    return symbol(Symbol(text, ends=(least, most), unit=multiple))
 
 
 def with_all(known: NameFacts, condition: Condition) -> NameFacts:
@@ -616,7 +629,7 @@ def _same(one: Quantity, other: Quantity) -> bool:
 
 
 def _factors(over: Polynomial, fact: Quantity) -> Iterator[Quantity]:
-    """Yield factors of 0 or more by which a fact cancels a part of a polynomial, of the same sign."""
+    """Yield factors by which a fact cancels a part of a polynomial, of the same sign."""
     if isinstance(fact, int):
         return
     for mono, c in over.terms.items():

@@ -10,13 +10,13 @@ is computed with numbers stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib import import_module
 from math import gcd, lcm
 
+from tilewise.core.algebra.methods import LaterModule
 from tilewise.core.errors import LayoutError, NotDecided
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol, TypeAlias
 
     class Facts(Protocol):
-        """All that decides a comparison; `known.Known` is one."""
+        """All that decides a comparison: `known.NameFacts` in the cases of a question."""
 
         @property
         def number(self) -> int: ...
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         def in_symbols(self, condition: Condition) -> Condition: ...
 
         def decided(self, condition: Condition) -> bool | None: ...
+
+
+known: Any = LaterModule("known")
 
 
 class Symbol:
@@ -190,9 +193,6 @@ def no_value(message: str, hint: str = "give its names values: --let M=64") -> N
 
 MOST_VALUES = 16
 """Numbers that a divisor may be, each of them a case, at most."""
-
-makers: list[Callable[[Iterable[Quantity]], Facts]] = []
-"""The function that returns the facts with which names were made: `known` puts it here."""
 
 MOST_TRIED = 12_000
 """Bounds that one question with names takes, at most."""
@@ -486,9 +486,7 @@ def _decided(condition: Condition) -> bool | None:
     """Return the truth of a condition, or None where known facts leave it open."""
     facts, _ = _facts.get()
     if facts is None:
-        if not makers:
-            import_module("tilewise.core.known")
-        facts = makers[0]([condition.over, condition.by])
+        facts = known.known_of([condition.over, condition.by])
     return facts.decided(facts.in_symbols(condition))
 
 
@@ -514,19 +512,13 @@ def is_named(value: Any) -> bool:
     return type(value) is Polynomial
 
 
-def named(name: str, *, multiple: int = 1, least: int = 0, most: int = 2**63 - 1) -> Polynomial:
-    """Return a name as a number: a whole one, from `least` to `most`, a multiple of `multiple`.
+def named(name: str) -> Polynomial:
+    """Return a name as a number, 0 or more.
 
     >>> named("M") * 64
     64*M
     """
-    if not isinstance(name, str) or not name.isidentifier():
-        hint = "letters, digits and _, not starting with a digit"
-        raise LayoutError("TW007", f"{name!r} cannot name a number", hint=hint)
-    if multiple < 1 or least > most:
-        hint = "such as name('M', multiple=64, least=64, most=65536)"
-        raise LayoutError("TW007", f"no number is a multiple of {multiple} from {least} to {most}", hint=hint)
-    return Polynomial({(Symbol(name, ends=(least, most), unit=multiple),): 1})
+    return symbol(Symbol(name))
 
 
 def symbol(own: Symbol) -> Polynomial:
@@ -538,15 +530,14 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     """Return the truth of a condition; raise `LeftOpen`, or `NotDecided`, where known facts leave it open."""
     if isinstance(over, int) and isinstance(by, int):
         return Condition(kind, over, by).holds({})
-    condition = Condition(kind, _lifted(over), by)
-    rest = _as_rest(condition)
-    if isinstance(rest, bool):
-        return rest
-    condition = rest
+    asked = _plainly(Condition(kind, over, by))
+    if isinstance(asked, bool):
+        return asked
+    condition, truth = asked
     _, effort = _facts.get()
     decided = _decided(condition)
     if decided is not None:
-        return decided
+        return decided is truth
     if effort is not None:
         raise LeftOpen(condition)
     raise NotDecided(f"this depends on {condition}", hint=f"say which: where='{condition}'")
@@ -556,25 +547,42 @@ def _is_name(value: Quantity) -> bool:
     return isinstance(value, Polynomial) and [*value.terms.values()] == [1] and len(value.addends) == 1
 
 
-def _as_rest(condition: Condition) -> Condition | bool:
-    """Return a condition on the rest of a division as such, or its truth; any other one as it is.
+def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
+    """Return a condition without a floor, with its truth, or what it always is; any other one as it is.
 
-    c (p - q floor(p / q)) - c v == 0 iff q divides p - v, for 0 <= v < q
+    floor(p / q) >= k  is  p >= k q
+    the rest r = p - q floor(p / q) goes from 0 to q - 1: t r + c == 0 says that q divides p + c / t,
+    and r <= 0 that it divides p
     """
-    if condition.kind != "==":
-        return condition
-    for mono, c in _lifted(condition.over).terms.items():
-        if len(mono) == 1 and isinstance(mono[0], Quotient) and isinstance(mono[0].by, int):
-            over, by = mono[0].over, mono[0].by
-            times = -c // by
-            left = condition.over - times * (over - by * Polynomial({mono: 1}))
-            if c % by == 0 and isinstance(left, int):
-                value, beyond = divmod(-left, times)
-                if beyond or not 0 <= value < by:
-                    return False
-                wanted = over - value
-                return Condition("%", _lifted(wanted), by)
-    return condition
+    for mono, c in [] if condition.kind == "%" else _lifted(condition.over).terms.items():
+        if len(mono) != 1 or not isinstance(mono[0], Quotient) or not isinstance(mono[0].by, int):
+            continue
+        over, by = mono[0].over, mono[0].by
+        others = condition.over - c * Polynomial({mono: 1})
+        if condition.kind == ">=" and isinstance(others, int):
+            apart = over + others // c * by if c > 0 else (others // -c + 1) * by - 1 - over
+            return _plainly(Condition(">=", apart))
+        times = -c // by
+        left = others - times * over
+        if c % by == 0 and isinstance(left, int):
+            return _of_rest(condition.kind, over, by, times, left)
+    return condition, True
+
+
+def _of_rest(kind: str, over: Polynomial, by: int, times: int, left: int) -> tuple[Condition, bool] | bool:
+    """Return times r + left >= 0, or == 0, for the rest r of over by `by`, without r."""
+    if kind == "==":
+        value, beyond = divmod(-left, times)
+        may_be = not beyond and 0 <= value < by
+        return (Condition("%", over - value, by), True) if may_be else False
+    low, high = sorted((left, left + times * (by - 1)))
+    if low >= 0 or high < 0:
+        return low >= 0
+    if times < 0 and left + times < 0:  # r <= 0
+        return Condition("%", over, by), True
+    if times > 0 and left < 0 <= left + times:  # r >= 1
+        return Condition("%", over, by), False
+    return Condition(kind, times * (over - by * Polynomial({(Quotient(over, by),): 1})) + left), True
 
 
 def positive(value: Quantity) -> bool:
@@ -615,8 +623,11 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         shared = gcd(rest.content, by)
         rest, by = rest.over_exactly(shared), by // shared
         first = max((mono for mono in rest.terms if mono), key=lambda mono: [atom.key for atom in mono])
-        if 2 * rest.terms[first] > by:  # the floor of -M / 8 is -ceildiv(M, 8)
-            return whole - floor_of(by - 1 - rest, by)
+        is_below = isinstance(whole, Polynomial) and whole.terms.get(first, 0) < 0
+        if 2 * rest.terms[first] > by - is_below:  # the floor of -M / 8 is -ceildiv(M, 8)
+            more = Polynomial({mono: 1 for mono in rest.terms if mono})
+            found: Quantity = whole + more - _floor_of_rest(more * by - rest + by - 1, by)
+            return found
         return whole + _floor_of_rest(rest, by)
     if not truth_of(">=", by - 1):
         if truth_of("==", by):
@@ -632,7 +643,7 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
     if isinstance(rest, int) and rest <= MOST_VALUES:
         for value in range(1, rest + 1):  # by is one of few numbers, and each is a case
             if truth_of("==", by - value):
-                found: Quantity = lead + rest // value
+                found = lead + rest // value
                 return found
     if isinstance(rest, Polynomial) and truth_of("%", rest, by):
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
@@ -811,14 +822,3 @@ def _grouped(value: Quantity) -> str:
 def _shown_first(part: tuple[tuple[str, ...], int]) -> tuple[Any, ...]:
     names, _ = part
     return (-len(names), names)
-
-
-def names_in(values: Iterable[Any]) -> list[str]:
-    """Return the names of the polynomials among some values, by first appearance."""
-    found: dict[str, None] = {}
-    for value in values:
-        if isinstance(value, Polynomial):
-            over, _ = rooted(value)
-            own = over.symbols if isinstance(over, Polynomial) else set()
-            found |= dict.fromkeys(sorted(one.name for one in own))
-    return list(found)

@@ -61,6 +61,8 @@ class Names:
             hint = f"say how many steps: 1@{name}"
             raise cursor.error("TW007", f"'{name}' is an axis, not a number", token.span, hint)
         hint = f"give it one: --let {name}=64, or parse(text, let={{'{name}': 64}})" if self.given else ""
+        if any(map(is_named, self.values.values())):
+            hint = f"--where names it too: --where '..., {name}', or --let {name}=64"
         from difflib import get_close_matches
 
         if near := get_close_matches(name, self.values, n=1):

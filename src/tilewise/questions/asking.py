@@ -67,7 +67,8 @@ if TYPE_CHECKING:
         shape: ShapeText | None
 
 
-_MAY_HAVE_NAMES = (Layout, Polynomial)
+_MAY_HAVE_NAMES = (Layout, Polynomial, tuple, list)
+"""Kinds of values that may have names in them; texts have those of `where`."""
 
 WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Files", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""

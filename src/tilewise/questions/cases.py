@@ -23,7 +23,9 @@ def has_names(values: Mapping[str, Any]) -> bool:
     return any(_numbers_of(value) for value in values.values())
 
 
-def by_cases(ask: Callable[..., Report], given: Mapping[str, Any], where: str | Sequence[str] = ()) -> Report:
+def by_cases(
+    ask: Callable[..., Report], values: Mapping[str, Any], where: str | Sequence[str] = ()
+) -> Report:
     """Return the report of a question for all values of the names in it.
 
     Where cases differ in yes and no, the report has the condition of yes, and a witness for no; where they
@@ -31,30 +33,22 @@ def by_cases(ask: Callable[..., Report], given: Mapping[str, Any], where: str | 
     """
     from tilewise.notation.facts import read_facts
 
-    known = known_of(number for value in given.values() for number in _numbers_of(value))
+    known = known_of(number for value in values.values() for number in _numbers_of(value))
     for text in [where] if isinstance(where, str) else where:
         known = read_facts(text, known)
 
     def asked(facts: NameFacts) -> Report:
-        now = {name: filled(value, facts) for name, value in given.items()}
-        return ask(**now)
+        return ask(**{name: filled(value, facts) for name, value in values.items()})
 
-    found = [case for case in cases(asked, known) if _may_be(case)]
-    return _report(found, known)
+    return _report(cases(asked, known))
 
 
-def _may_be(case: Case) -> bool:
-    """Return False for a case that no value was found for, beside one that has an answer."""
-    return case.known.witness is not None
-
-
-def _report(found: Sequence[Case], known: NameFacts) -> Report:
-    if not found:
-        raise NotDecided("no values were found that fit the facts", hint="say other facts")
-    for case in found:
-        if case.error is not None and not isinstance(case.error, NotDecided | Refused) and len(found) == 1:
-            raise case.error
+def _report(found: Sequence[Case]) -> Report:
+    """Return the report of all cases."""
+    if len(found) == 1 and found[0].error is not None:
+        raise found[0].error
     groups = _joined([(_answer_of(case), [case]) for case in found])
+    groups = [(_shown_to_be(report, members), members) for report, members in groups]
     if len(groups) == 1:
         return groups[0][0]
     answers = {report.answer for report, _ in groups}
@@ -68,6 +62,17 @@ def _report(found: Sequence[Case], known: NameFacts) -> Report:
         fields.append({"if": condition, **report.contents})
     answer = None if None in answers else answers.pop()
     return Report({"cases": fields}, "\n".join(lines), answer)
+
+
+def _shown_to_be(report: Report, members: Sequence[Case]) -> Report:
+    """Return the report of cases, or one that is not decided where no values were found for any of them.
+
+    Facts may exclude such cases, and may not: nothing shows it.
+    """
+    if any(case.known.witness is not None for case in members):
+        return report
+    reason = "no values were found for this case, and none are excluded"
+    return Report({"answer": None, "reason": reason}, reason, None)
 
 
 def _joined(groups: Sequence[tuple[Report, list[Case]]]) -> list[tuple[Report, list[Case]]]:
@@ -101,13 +106,13 @@ def _covers(general: Report, report: Report, known: NameFacts) -> bool:
 def _conditional(found: Sequence[Case], groups: Sequence[tuple[Report, Sequence[Case]]]) -> Report:
     """Return the report where some values say yes and others no."""
     yes = [case for report, members in groups if report.answer for case in members]
-    refusal, (first, *_) = next((report, members) for report, members in groups if report.answer is False)
+    refusal, members = next((report, members) for report, members in groups if report.answer is False)
     condition = condition_text(conditions(found, yes))
-    witness = first.known.witness or {}
-    values = ", ".join(f"{name} = {value}" for name, value in witness.items())
+    witness = next(values for case in members if (values := case.known.witness) is not None)
+    shown = ", ".join(f"{name} = {value}" for name, value in witness.items())
     lines = [
         f"yes if {condition}",
-        f"no for {values}:",
+        f"no for {shown}:",
         *(f"  {line}" for line in refusal.shown().split("\n")),
     ]
     report = next(report for report, _ in groups if report.answer)
@@ -174,4 +179,6 @@ def _numbers_of(value: Any) -> list[Polynomial]:
     """Return the polynomials in a value of a question."""
     if isinstance(value, Polynomial):
         return [value]
+    if isinstance(value, tuple | list):
+        return [number for part in value for number in _numbers_of(part)]
     return value.named_numbers if isinstance(value, Layout) else []

@@ -423,11 +423,19 @@ def number_in(given: Number, option: str, noun: str, such: str) -> int:
     try:
         return int(str(given), 0)
     except ValueError:
-        if names := names_now():
-            from tilewise.notation import parse_index
-
-            return as_int(parse_index(str(given), names), noun)  # type: ignore[arg-type]  # as numbers
+        if (number := number_of_names(str(given))) is not None:
+            return number
         raise misused(f"{option} {given} is no {noun}", f"such as {such}") from None
+
+
+def number_of_names(text: str) -> int | None:
+    """Return a number with names in it, or None where the question is not for all values of any."""
+    names = names_now()
+    if not names:
+        return None
+    from tilewise.notation import parse_index
+
+    return as_int(parse_index(text, names), "a number")  # type: ignore[arg-type]  # computed with as one
 
 
 def refuse_given(given: Mapping[str, Any], why: str, hint: str = "") -> None:

@@ -22,7 +22,7 @@ from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.questions.asking import asks, option_of
 from tilewise.questions.report import Report, fields_of, refused, table_lines
-from tilewise.questions.texts import Texts, misused, refuse_given
+from tilewise.questions.texts import Texts, misused, number_of_names, refuse_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -440,10 +440,8 @@ def _numbers(let: Mapping[str, int], option: str, given: Sizes | Number | None) 
         try:
             numbers.append(let[part] if part in let else int(part, 0))
         except ValueError:
-            if any(name in part for name in let):
-                from tilewise.notation import parse_index
-
-                numbers.append(parse_index(part, let))
+            if (number := number_of_names(part)) is not None:
+                numbers.append(number)
                 continue
             shown = repr(part) if part else "nothing"
             hint = "whole numbers with commas between, such as 128,64"
