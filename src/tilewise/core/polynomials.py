@@ -643,8 +643,8 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
     if isinstance(rest, int) and rest <= MOST_VALUES:
         for value in range(1, rest + 1):  # by is one of few numbers, and each is a case
             if truth_of("==", by - value):
-                found = lead + rest // value
-                return found
+                known_one: Quantity = lead + rest // value
+                return known_one
     if isinstance(rest, Polynomial) and truth_of("%", rest, by):
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
         return quotient
