@@ -17,6 +17,7 @@ from itertools import count
 from math import gcd
 from random import Random
 
+from tilewise.core import polynomials
 from tilewise.core.errors import LayoutError
 from tilewise.core.polynomials import (
     Atom,
@@ -504,6 +505,9 @@ def known_of(values: Iterable[Quantity], known: NameFacts = NOTHING) -> NameFact
         if own.unit > 1:
             known = with_all(known, Condition("%", named(own.name), own.unit))
     return known
+
+
+polynomials.facts_of = known_of
 
 
 def name(text: str, *, multiple: int = 1, least: int = 0, most: int = LARGEST) -> Polynomial:

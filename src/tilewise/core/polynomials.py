@@ -16,7 +16,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from math import gcd, lcm
 
-from tilewise.core.algebra.methods import LaterModule
 from tilewise.core.errors import LayoutError, NotDecided
 
 TYPE_CHECKING = False
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
         def decided(self, condition: Condition) -> bool | None: ...
 
 
-known: Any = LaterModule("known")
+facts_of: Callable[[Iterable[Quantity]], Facts] | None = None
+"""From numbers to the facts with which their names were made: `known` puts the function here."""
 
 
 class Symbol:
@@ -486,7 +486,9 @@ def _decided(condition: Condition) -> bool | None:
     """Return the truth of a condition, or None where known facts leave it open."""
     facts, _ = _facts.get()
     if facts is None:
-        facts = known.known_of([condition.over, condition.by])
+        if facts_of is None:
+            return None
+        facts = facts_of([condition.over, condition.by])
     return facts.decided(facts.in_symbols(condition))
 
 
