@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from math import gcd, lcm
 
 from tilewise.core.errors import LayoutError, NotDecided
@@ -106,14 +105,16 @@ Monomial: TypeAlias = "tuple[Atom, ...]"
 Quantity: TypeAlias = "int | Polynomial"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """A comparison that facts decide or leave open: of a polynomial with 0, or the rest of its division."""
+    """A comparison that facts decide or leave open: of a polynomial with 0, or the rest of its division.
 
-    kind: str
-    """One of >= 0, == 0, and % where the rest by `by` is 0."""
-    over: Quantity
-    by: Quantity = 1
+    `kind` is >= or ==, of `over` with 0, or % where `by` divides it.
+    """
+
+    __slots__ = ("by", "kind", "over")
+
+    def __init__(self, kind: str, over: Quantity, by: Quantity = 1) -> None:
+        self.kind, self.over, self.by = kind, over, by
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -167,6 +168,8 @@ class Condition:
 
     def __str__(self) -> str:
         return self.text()
+
+    __repr__ = __str__
 
 
 class LeftOpen(BaseException):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
-from tilewise.core.polynomials import is_named, signed
+from tilewise.core.polynomials import signed
 from tilewise.core.shapes import Mode, Shape, leaves, spell
 from tilewise.core.vectors import Term, Vector
 
@@ -161,8 +161,9 @@ def vector_text(vector: Vector, named: bool = True) -> str:
     if not vector.terms:
         return "0"
     (axis, steps), *rest = vector.terms
-    if not is_named(steps):
-        return term_text(axis.name, steps, named) + _more(rest, named)
+    if type(steps) is int:
+        first = term_text(axis.name, steps, named)
+        return first + _more(rest, named) if rest else first
     sum_text = _more(vector.terms, named)
     return "-" + sum_text.removeprefix(" - ") if sum_text[1] == "-" else sum_text.removeprefix(" + ")
 
