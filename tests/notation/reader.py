@@ -12,9 +12,13 @@ from tilewise.core.vectors import Vector
 from tilewise.hardware.catalog import find
 
 _GRAMMAR = Path(__file__).with_name("grammar.lark").read_text()
-_OWN, _CUTE = (
-    Lark(_GRAMMAR, start=start, parser="lalr", propagate_positions=True) for start in ("own", "cute")
+_OWN, _CUTE, _NUMBER = (
+    Lark(_GRAMMAR, start=start, parser="lalr", propagate_positions=True)
+    for start in ("own", "cute", "number")
 )
+_SUM = r"\s*[\w+*/-][\w\s+*/-]*"
+_IN_PARENTHESES = re.compile(rf"\(({_SUM})\)")
+_ROUNDED = re.compile(rf"(?<![\w.])(ceil|floor)div\s*\(({_SUM}),({_SUM})\)")
 _POINTER = re.compile(r"_?([sgrt]mem_)?ptr(?!\w)")
 _CUTE_BEGINS = re.compile(r"[-0-9_]|(Swizzle|Sw|S)\s*<")
 
@@ -25,11 +29,11 @@ class Refused(Exception):
 
 def read(text, let=None, storage=()):
     """The layout of a text, or `Refused`."""
-    words = Words(let or {}, storage, text)
+    words = Words(dict(let or {}), storage, text)
     try:
         if speaks_cute(text):
             return words.cute(_CUTE.parse(text))
-        return words.own(_OWN.parse(text))
+        return words.own(_OWN.parse(words.without_parentheses(text)))
     except (LarkError, LayoutError) as error:
         raise Refused(str(error)) from None
 
@@ -41,6 +45,10 @@ def speaks_cute(text):
     if begins.startswith("(") or _POINTER.match(begins):
         return True
     return ":" in text and _CUTE_BEGINS.match(begins) is not None
+
+
+class Unclear(Exception):
+    """The parser alone says what the text names."""
 
 
 class Words:
@@ -55,6 +63,37 @@ class Words:
         return Axis(str(name), storage=True) if name in self.storage else Axis(str(name))
 
     # -- the notation ------------------------------------------------------------------------------
+
+    def without_parentheses(self, text):
+        """The text with made-up names for numbers in parentheses and rounded quotients, the inner first."""
+
+        def rounded(found):
+            over, by = self.sum_of(found[2]), self.sum_of(found[3])
+            if by < 1:
+                raise Refused("nothing is divided by it")
+            return self.made_up(-(-over // by) if found[1] == "ceil" else over // by)
+
+        before = ""
+        while before != text:
+            before = text
+            text = _ROUNDED.sub(rounded, text, count=1)
+            for found in _IN_PARENTHESES.finditer(text):
+                if not re.search(r"\w\s*$", text[: found.start()]):
+                    value = self.sum_of(found[1])
+                    if not value and re.search("[+-]", found[1].strip()[1:]):
+                        raise Unclear("8 - 8 names the axis m, and a bare 0 names none")
+                    text = text[: found.start()] + self.made_up(value) + text[found.end() :]
+                    break
+        self.source = text
+        return text
+
+    def sum_of(self, text):
+        return self.number(*_NUMBER.parse(text).children)
+
+    def made_up(self, value):
+        name = f"made_up_{len(self.let)}"
+        self.let[name] = value
+        return f" {name} "
 
     def own(self, tree):
         value = self.sum(tree.children[0])
@@ -148,9 +187,7 @@ class Words:
                 raise Refused("a word for a number")
             return str(inner)
         return (
-            self.product(*inner.children)
-            if number
-            else self.source[inner.meta.start_pos : inner.meta.end_pos]
+            self.number(*inner.children) if number else self.source[inner.meta.start_pos : inner.meta.end_pos]
         )
 
     def replicas(self, shape, steps):
@@ -169,7 +206,7 @@ class Words:
     def shape(self, tree):
         if tree.data == "tuple":
             return tuple(self.shape(child) for child in tree.children)
-        return positive(self.product(*tree.children))
+        return positive(self.number(*tree.children))
 
     def steps(self, tree):
         if tree.data == "step_tuple":
@@ -188,6 +225,13 @@ class Words:
         if axis is None:
             return Vector(((m, steps),) if steps else ())
         return Vector(((self.axis(axis), steps),))
+
+    def number(self, first, *rest):
+        value = self.product(*first.children)
+        for sign, product in zip(rest[::2], rest[1::2], strict=True):
+            other = self.product(*product.children)
+            value = value + other if sign == "+" else value - other
+        return value
 
     def product(self, first, *rest):
         value = self.factor(*first.children)
@@ -242,7 +286,7 @@ class Words:
             if piece.data == "cute_swizzle":
                 swizzles.append(self.cute_swizzle(piece))
             elif piece.data == "base":
-                offset += self.number(piece.children[0])
+                offset += self.cute_number(piece.children[0])
             else:
                 swizzles = self.pointer(piece, swizzles)
         extents, strides = self.cute_shape(shape), self.cute_steps(steps)
@@ -253,7 +297,7 @@ class Words:
         )
 
     def cute_swizzle(self, tree):
-        return Swizzle(*(self.number(child) for child in tree.children))
+        return Swizzle(*(self.cute_number(child) for child in tree.children))
 
     def pointer(self, tree, swizzles):
         children = list(tree.children)
@@ -262,7 +306,7 @@ class Words:
         width = int(children[1][:-1])
         if not 0 < width < 10_000:
             raise Refused("no width of an element")
-        address = self.number(children[2]) * 8 if len(children) > 2 else 0
+        address = self.cute_number(children[2]) * 8 if len(children) > 2 else 0
         if address % width:
             raise Refused("an address inside an element")
         return [counted(swizzle, width) for swizzle in swizzles]
@@ -270,17 +314,17 @@ class Words:
     def cute_shape(self, tree):
         if tree.data == "cute_tuple":
             return tuple(self.cute_shape(child) for child in tree.children)
-        return positive(self.number(tree))
+        return positive(self.cute_number(tree))
 
     def cute_steps(self, tree):
         if tree.data == "cute_step_tuple":
             return tuple(self.cute_steps(child) for child in tree.children)
-        steps, *mode = (self.number(child) for child in tree.children)
+        steps, *mode = (self.cute_number(child) for child in tree.children)
         if mode:
             return Vector(((Axis(f"e{mode[0]}"), steps),))
         return Vector(((m, steps),) if steps else ())
 
-    def number(self, tree):
+    def cute_number(self, tree):
         *sign, word = tree.children
         if word.type == "NEGATIVE":  # C++ prints _-8
             value = -int(word[2:].strip(), 16 if "x" in word.lower() else 10)

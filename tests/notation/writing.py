@@ -219,7 +219,24 @@ def number(rng, value):
         return [str(3 * value), "//", "3"]
     if kind < 0.5 and value % 2 == 0:
         return ["2", "*", str(value // 2)]
-    return ["+", str(value)] if kind < 0.53 else [str(value)]
+    if kind < 0.58 and value:
+        return compound(rng, value)
+    return ["+", str(value)] if kind < 0.61 else [str(value)]
+
+
+def compound(rng, value):
+    """A sum in parentheses, or a quotient rounded up or down."""
+    by = rng.randint(1, 5)
+    kind = rng.random()
+    if kind < 0.3:
+        rest = ["-", str(rng.randrange(by))] if by > 1 and rng.random() < 0.5 else []
+        return ["ceildiv", "(", str(by * value), *rest, ",", str(by), ")"]
+    if kind < 0.6:
+        return ["floordiv", "(", str(by * value + rng.randrange(by)), ",", *number(rng, by), ")"]
+    summands = [*number(rng, value - by), "+", *number(rng, by)]
+    if value % 2 == 0 and kind < 0.8:
+        return ["(", str(value // 2 - by), "+", str(by), ")", "*", "2"]
+    return ["(", *summands, ")"]
 
 
 # -- CuTe's dialect --------------------------------------------------------------------------------

@@ -104,8 +104,13 @@ def _argument(reader: NumberCursor) -> Argument:
         reader.take()
     first = reader.next
     number = None
-    if first.kind == NUMBER or first.text in ("+", "-") or first.text in reader.names.values:
-        number = reader.product()
+    if (
+        first.kind == NUMBER
+        or first.text in ("+", "-", "(")
+        or reader.rounds
+        or first.text in reader.names.values
+    ):
+        number = reader.number()
     elif first.kind in (NAME, WIDTH):
         reader.take()
         while first.kind == NAME and (joins := _joins(reader)):  # mxf4nvf4.block_scale.scale_vec::4X

@@ -11,8 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from tilewise.core.axes import Axis, m
@@ -20,12 +18,12 @@ from tilewise.core.builders import in_pieces, row_major
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Iter, Layout, Replicas
-from tilewise.core.shapes import MAX_NESTING, Shape, as_shape, leaves
+from tilewise.core.shapes import Shape, as_shape, leaves
 from tilewise.core.swizzles import NAMED_BITS, Swizzle
 from tilewise.core.vectors import Term, Vector, as_vector
 from tilewise.notation.calls import Catalog, call, dotted, opens_call
 from tilewise.notation.tokens import END, NAME, Span, Token, shortened
-from tilewise.notation.trees import Names, NumberCursor
+from tilewise.notation.trees import OPERATORS, Names, NumberCursor
 
 _LETTERS = ("S", "R", "O")
 _ELSEWHERE = {
@@ -56,7 +54,6 @@ class Parser(NumberCursor):
     ) -> None:
         super().__init__(source, names)
         self.unit, self.dtype, self.catalog = unit, dtype, catalog
-        self.depth = 0
 
     def layout(self) -> Layout:
         """Take the whole text as a layout."""
@@ -128,7 +125,7 @@ class Parser(NumberCursor):
             return self.chain()
         if token.kind == END:
             raise self.error("TW004", "expected a layout, copies or an offset, found the end")
-        if token.kind == NAME and token.text not in self.names.values:
+        if token.kind == NAME and token.text not in self.names.values and not self.rounds:
             if error := self._unknown_word():
                 raise error
             if self.catalog is not None and opens_call(self):
@@ -181,27 +178,23 @@ class Parser(NumberCursor):
         first = self.next
         if first.kind == END:
             raise self.error("TW004", f"expected a layout after {before} o, found the end")
-        with self._deeper("compositions", first):
+        with self.deeper("compositions", first):
             part = self.part()
         if not isinstance(part, Layout):
             raise self.error("TW004", f"expected a layout after {before} o", self.since(first))
         return part
 
     def parenthesised(self) -> Part:
-        """Take `( sum )`."""
+        """Take `( sum )`, or a term that begins with a number in parentheses."""
+        first = self.at
         opened = self.take()
-        with self._deeper("parentheses", opened):
+        with self.deeper("parentheses", opened):
             value = self.sum()
         self.expect(")", opened)
+        if self.next.text in OPERATORS[:3] and isinstance(value, Vector):
+            self.at = first
+            return self.term()
         return value
-
-    @contextmanager
-    def _deeper(self, what: str, at: Token) -> Iterator[None]:
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            raise self.error("TW005", f"{what} nested deeper than {MAX_NESTING}", at.span)
-        yield
-        self.depth -= 1
 
     def called(self, catalog: Catalog) -> Layout:
         """Take an entry of the catalogue with its arguments."""

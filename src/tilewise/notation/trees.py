@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tilewise.core.axes import KNOWN, Axis
@@ -70,6 +71,9 @@ class Names:
         raise cursor.error("TW007", f"'{name}' has no value", token.span, hint)
 
 
+OPERATORS = ("*", "//", "@", "+", "-")
+"""The signs with which a number goes on."""
+
 _ROUNDED = ("ceildiv", "floordiv")
 
 NAMELESS = Names({}, frozenset())
@@ -84,13 +88,24 @@ class NumberCursor(Cursor):
     ) -> None:
         super().__init__(source, scan, span)
         self.names = names
+        self.depth = 0
+
+    @contextmanager
+    def deeper(self, what: str, at: Token) -> Iterator[None]:
+        """Count one level of nesting more; refuse too many."""
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise self.error("TW005", f"{what} nested deeper than {MAX_NESTING}", at.span)
+        yield
+        self.depth -= 1
 
     def tree(self, leaf: Callable[[], Leaf], grouping: bool = True, depth: int = 1) -> Tree:
         """Take a leaf, or a tuple of trees in parentheses.
 
-        With `grouping`, as in Python, parentheses around one entry without a comma make no tuple. Without it,
-        as in CuTe, they do.
+        With `grouping`, as in Python, parentheses around one entry without a comma make no tuple, and the
+        number may go on behind them: `(M + 1) * 64`. Without it, as in CuTe, they make one.
         """
+        first = self.at
         opened = self.accept("(")
         if opened is None:
             return leaf()
@@ -107,6 +122,9 @@ class NumberCursor(Cursor):
             comma = self.accept(",") is not None
         span = self.since(opened)
         if grouping and len(parts) == 1 and not comma:
+            if self.next.text in OPERATORS and isinstance(parts[0], Leaf):
+                self.at = first
+                return leaf()
             return parts[0] if isinstance(parts[0], Branch) else Leaf(parts[0].value, span)
         return Branch(tuple(parts), span)
 
@@ -141,12 +159,12 @@ class NumberCursor(Cursor):
 
     def number(self) -> int:
         """Take a sum of products of integers and names."""
+        start = self.next
         value = self.product()
-        while is_named(value) or self.names.values:
-            sign = self.accept("+", "-")
-            if sign is None:
-                break
+        while sign := self.accept("+", "-"):
             value += self.product() if sign.text == "+" else -self.product()
+            with self.blame(start):
+                as_int(value, "a sum")
         return value
 
     def vector(self) -> Leaf:
@@ -227,34 +245,41 @@ class NumberCursor(Cursor):
         return value
 
     def factor(self) -> int:
-        """Take an integer literal or a name with a value, signs before it."""
+        """Take a number with or without a sign before it."""
         if self.accept("-"):
             return -self.factor_after_sign()
         self.accept("+")
         return self.factor_after_sign()
 
     def factor_after_sign(self) -> int:
-        """Take an integer literal or a name with a value."""
+        """Take an integer literal, a name with a value, a rounded quotient, or a sum in parentheses."""
         token = self.next
         if token.kind == NUMBER:
             return self.literal(self.take().text)
-        if token.kind == NAME and token.text in _ROUNDED and self.ahead(1).text == "(":
+        if self.rounds:
             return self._rounded()
         if token.kind == NAME:
             return self.names.number(self, self.take())
-        if token.text == "(" and self.names.values:
+        if token.text == "(":
             opened = self.take()
-            value = self.number()
+            with self.deeper("parentheses", opened):
+                value = self.number()
             self.expect(")", opened)
             return value
         raise self.no_number(token)
 
+    @property
+    def rounds(self) -> bool:
+        """Return True if `ceildiv(` or `floordiv(` is ahead."""
+        return self.next.text in _ROUNDED and self.ahead(1).text == "("
+
     def _rounded(self) -> int:
         """Take `ceildiv(a, b)` or `floordiv(a, b)`."""
         word, opened = self.take(), self.take()
-        over = self.number()
-        self.expect(",", opened, f"{word.text} takes two numbers")
-        by = self.number()
+        with self.deeper("parentheses", opened):
+            over = self.number()
+            self.expect(",", opened, f"{word.text} takes two numbers")
+            by = self.number()
         self.expect(")", opened)
         if not positive(by):
             raise self.error("TW101", f"{by} divides nothing here", self.since(word), "take 1 or more")

@@ -11,7 +11,7 @@ import { axisOf } from "../core/axes";
 import { dtypeOf, type DType } from "../core/dtypes";
 import type { LayoutError, Span } from "../core/errors";
 import { Layout, type Iter } from "../core/layout";
-import { leavesOf, MAX_NESTING, shapeOf } from "../core/shapes";
+import { leavesOf, shapeOf } from "../core/shapes";
 import { NAMED_BITS, scaledSwizzle, spelledSwizzle, swizzleOf, type Swizzle } from "../core/swizzles";
 import { negated, termsOf, vectorOf, ZERO, type Term, type Vector } from "../core/vectors";
 import { unknownWord } from "./guesses";
@@ -20,6 +20,8 @@ import {
   axisName,
   congruent,
   integer,
+  OPERATORS,
+  opensRounded,
   product,
   shapeOfTree,
   term,
@@ -42,8 +44,6 @@ const EXAMPLES = {
 
 /** One text in the notation. */
 export class Parser {
-  #depth = 0;
-
   constructor(
     readonly cursor: Cursor,
     readonly names: Names,
@@ -124,7 +124,7 @@ export class Parser {
     if (token.kind === "end") {
       throw cursor.error("TW004", "expected a layout, copies or an offset, found the end");
     }
-    if (token.kind === "name" && !this.names.values.has(token.text)) {
+    if (token.kind === "name" && !this.names.values.has(token.text) && !opensRounded(cursor)) {
       const error = unknownWord(cursor);
       if (error) throw error;
     }
@@ -178,26 +178,22 @@ export class Parser {
     if (first.kind === "end") {
       throw cursor.error("TW004", `expected a layout after ${before} o, found the end`);
     }
-    const part = this.#deeper("compositions", first, () => this.#part());
+    const part = this.cursor.deeper("compositions", first, () => this.#part());
     if (part instanceof Layout) return part;
     throw cursor.error("TW004", `expected a layout after ${before} o`, "", cursor.since(first));
   }
 
-  /** `( sum )`. */
+  /** `( sum )`, or a term that begins with a number in parentheses. */
   #parenthesised(): Part {
-    const opened = this.cursor.take();
-    const value = this.#deeper("parentheses", opened, () => this.#sum());
-    this.cursor.expect(")", opened);
-    return value;
-  }
-
-  #deeper(what: string, at: Token, inside: () => Part): Part {
-    if (++this.#depth > MAX_NESTING) {
-      throw this.cursor.error("TW005", `${what} nested deeper than ${MAX_NESTING}`, "", spanOf(at));
-    }
-    const part = inside();
-    this.#depth--;
-    return part;
+    const { cursor } = this;
+    const first = cursor.at;
+    const opened = cursor.take();
+    const value = cursor.deeper("parentheses", opened, () => this.#sum());
+    cursor.expect(")", opened);
+    if (!("offset" in value) || value instanceof Layout) return value;
+    if (!OPERATORS.slice(0, 3).includes(cursor.next.text)) return value;
+    cursor.at = first;
+    return { offset: term(cursor, this.names) };
   }
 
   // -- S, R, O, Swizzle ----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /** From characters to tokens, each with its span in the text, and a position among them. */
 
 import { LayoutError, type Span } from "../core/errors";
+import { MAX_NESTING } from "../core/shapes";
 
 type TokenKind = "number" | "name" | "width" | "sign" | "end";
 
@@ -145,6 +146,7 @@ function checkSeparated(text: string, at: number, end: number): void {
 export class Cursor {
   readonly tokens: readonly Token[];
   at = 0;
+  #depth = 0;
 
   constructor(readonly text: string) {
     this.tokens = tokensOf(text);
@@ -201,6 +203,16 @@ export class Cursor {
   /** The span from `start` to the token taken last. */
   since(start: Token): Span {
     return [start.start, Math.max(start.end, this.behind.end)];
+  }
+
+  /** What `inside` takes, one level of nesting deeper; too many are refused. */
+  deeper<T>(what: string, at: Token, inside: () => T): T {
+    if (++this.#depth > MAX_NESTING) {
+      throw this.error("TW005", `${what} nested deeper than ${MAX_NESTING}`, "", spanOf(at));
+    }
+    const taken = inside();
+    this.#depth--;
+    return taken;
   }
 
   /** What is refused inside is refused at the text from `start` on. */

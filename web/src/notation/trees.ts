@@ -2,7 +2,7 @@
 
 import { axisOf, isKnown } from "../core/axes";
 import { counted, type LayoutError, type Span } from "../core/errors";
-import { asInt, MAX_DIGITS } from "../core/integers";
+import { asInt, floorDivided, MAX_DIGITS } from "../core/integers";
 import { MAX_NESTING, type Mode } from "../core/shapes";
 import { negated, spelledVector, termsOf, vectorOf, type Term, type Vector } from "../core/vectors";
 import { closest } from "../core/words";
@@ -28,15 +28,20 @@ export interface Names {
   readonly storage: ReadonlySet<string>;
 }
 
+/** The signs with which a number goes on. */
+export const OPERATORS = ["*", "//", "@", "+", "-"];
+const ROUNDED = ["ceildiv", "floordiv"];
+
 function isBranch<T>(node: Tree<T>): node is Branch<T> {
   return "parts" in node;
 }
 
 /**
  * A leaf, or a tuple of trees in parentheses. With `grouping`, parentheses around one entry and no comma are
- * no tuple, as in Python; without, as in CuTe, they are.
+ * no tuple, as in Python, and a number may go on behind them: `(M + 1) * 64`; without, as in CuTe, they are.
  */
 export function tree<T>(cursor: Cursor, leaf: () => Leaf<T>, grouping = true, depth = 1): Tree<T> {
+  const first = cursor.at;
   const opened = cursor.accept("(");
   if (!opened) return leaf();
   if (depth > MAX_NESTING) {
@@ -53,7 +58,10 @@ export function tree<T>(cursor: Cursor, leaf: () => Leaf<T>, grouping = true, de
   const span = cursor.since(opened);
   const [only] = parts;
   if (!grouping || comma || parts.length !== 1 || !only) return { parts, span };
-  return isBranch(only) ? only : { value: only.value, span };
+  if (isBranch(only)) return only;
+  if (!OPERATORS.includes(cursor.next.text)) return { value: only.value, span };
+  cursor.at = first;
+  return leaf();
 }
 
 function notClosed(cursor: Cursor, opened: Token): LayoutError {
@@ -68,10 +76,21 @@ function notClosed(cursor: Cursor, opened: Token): LayoutError {
   return cursor.error("TW004", `expected ',' or ')', found ${quoted(found)}`, hint);
 }
 
-/** A product of integers: `8`, `4*K`, `M//8`, `-1`. */
+/** A sum of products of integers: `8`, `4*K`, `M//8`, `-1`, `M + 2`. */
 export function integer(cursor: Cursor, names: Names): Leaf<bigint> {
   const start = cursor.next;
-  return { value: product(cursor, names), span: cursor.since(start) };
+  return { value: sum(cursor, names), span: cursor.since(start) };
+}
+
+function sum(cursor: Cursor, names: Names): bigint {
+  const start = cursor.next;
+  let value = product(cursor, names);
+  for (let sign = cursor.accept("+", "-"); sign; sign = cursor.accept("+", "-")) {
+    const addend = product(cursor, names);
+    value += sign.text === "-" ? -addend : addend;
+    cursor.blame(start, () => asInt(value, "a sum"));
+  }
+  return value;
 }
 
 /** A stride or an offset: `4@laneid`, `16`, `1@x + 1@y`, `-2@m`. */
@@ -143,16 +162,44 @@ export function product(cursor: Cursor, names: Names): bigint {
   return value;
 }
 
-/** An integer literal or a name with a value, a sign before it. */
+/** An integer literal, a name with a value, a quotient, or a sum in parentheses; a sign before it. */
 function factor(cursor: Cursor, names: Names): bigint {
   const minus = cursor.accept("-", "+")?.text === "-";
-  const token = cursor.next;
-  if (token.kind !== "number" && token.kind !== "name") throw noNumber(cursor, token);
-  cursor.take();
-  const value = token.kind === "number" ? literal(cursor, token.text) : valueOf(cursor, names, token);
+  const value = unsigned(cursor, names);
   return minus ? -value : value;
 }
 
+function unsigned(cursor: Cursor, names: Names): bigint {
+  const token = cursor.next;
+  if (token.kind === "number") return literal(cursor, cursor.take().text);
+  if (token.kind === "name") {
+    return opensRounded(cursor) ? rounded(cursor, names) : valueOf(cursor, names, cursor.take());
+  }
+  if (token.text !== "(") throw noNumber(cursor, token);
+  const opened = cursor.take();
+  const value = cursor.deeper("parentheses", opened, () => sum(cursor, names));
+  cursor.expect(")", opened);
+  return value;
+}
+
+/** Whether `ceildiv(` or `floordiv(` is ahead. */
+export function opensRounded(cursor: Cursor): boolean {
+  return ROUNDED.includes(cursor.next.text) && cursor.ahead(1).text === "(";
+}
+
+/** `ceildiv(a, b)` or `floordiv(a, b)`. */
+function rounded(cursor: Cursor, names: Names): bigint {
+  const word = cursor.take();
+  const opened = cursor.take();
+  const [over, by] = cursor.deeper("parentheses", opened, () => {
+    const dividend = sum(cursor, names);
+    cursor.expect(",", opened, `${word.text} takes two numbers`);
+    return [dividend, sum(cursor, names)] as const;
+  });
+  cursor.expect(")", opened);
+  if (by < 1n) throw cursor.error("TW101", `${by} divides nothing here`, "take 1 or more", cursor.since(word));
+  return floorDivided(word.text === "ceildiv" ? over + by - 1n : over, by);
+}
 /** The value of a name, the token taken last. */
 export function valueOf(cursor: Cursor, names: Names, token: Token): bigint {
   const value = names.values.get(token.text);
