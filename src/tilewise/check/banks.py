@@ -9,17 +9,18 @@ and asynchronous copies by both of their sides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
 from tilewise.check.access.access import INACTIVE, MOST_LISTED, checked, no_vector
-from tilewise.check.access.costs import Costs, blocks_of, touched, whole_warps
+from tilewise.check.access.costs import Costs, blocks_of, stand_ins, touched, whole_warps
 from tilewise.core.bits import Bits, rank
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted as many
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import is_named
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
 from tilewise.hardware.memory.counters import wavefronts_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.access.costs import Int64s
+    from tilewise.core.polynomials import Quantity
 
 
 # -- one request -----------------------------------------------------------------------------------------
@@ -43,6 +45,8 @@ class Phase:
     """{bank: {word: the lanes that ask for it}}; word w is bytes 4 w to 4 w + 3."""
     in_turn: bool = False
     """True if lanes that ask for one word go one after the other."""
+    meant: Mapping[int, Quantity] = field(default_factory=dict, repr=False)
+    """{word: the word with names for which it stands}; another one is itself."""
 
     @classmethod
     def of(cls, lanes: range, bytes: int, addresses: Sequence[int | None], in_turn: bool) -> Phase:
@@ -79,7 +83,7 @@ class Phase:
         {'0': {'0': [0], '32': [1]}, '1': {'1': [3]}}
         """
         banks = {
-            str(bank): {str(word): list(lanes) for word, lanes in words.items()}
+            str(bank): {str(self.meant.get(word, word)): list(lanes) for word, lanes in words.items()}
             for bank, words in self.banks.items()
         }
         numbers = {"wavefronts": self.wavefronts, "bank": self.busiest}
@@ -179,7 +183,15 @@ class Conflicts(Costs):
 
     def request(self, number: int) -> Request:
         """Return one request, phase by phase, as the definition has it."""
-        return counted(self.access.operation, self.access.bytes, self.lanes.request(number))
+        operation, bytes, addresses = self.access.operation, self.access.bytes, self.lanes.request(number)
+        if not any(map(is_named, addresses)):
+            return counted(operation, bytes, addresses)
+        active = [address for address in addresses if address is not None]
+        numbers, words = stand_ins(active, max(bytes, WORD)), range(max(1, bytes // WORD))
+        pairs = [(own // WORD, meant // WORD) for own, meant in zip(numbers, active, strict=True)]
+        meant = {own + word: address + word for own, address in pairs for word in words}
+        request = counted(operation, bytes, numbers)
+        return replace(request, phases=tuple(replace(phase, meant=meant) for phase in request.phases))
 
     @cached_property
     def wavefronts(self) -> int:
@@ -455,6 +467,6 @@ def collision(phase: Phase) -> str:
     if phase.busiest is None or phase.wavefronts == 1:
         return ""
     served = phase.served(phase.busiest)
-    first = [f"lane {lanes[0]} for byte {word * WORD}" for word, lanes in served[:TOLD]]
+    first = [f"lane {lanes[0]} for byte {phase.meant.get(word, word) * WORD}" for word, lanes in served[:TOLD]]
     first[0] = first[0].replace(" for ", " asks it for ", 1)
     return ", ".join(first) + ", ..." * (len(served) > TOLD)

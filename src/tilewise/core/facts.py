@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, permutations
 from math import prod
 from operator import add, sub
 
@@ -19,6 +19,7 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
+from tilewise.core.polynomials import is_whole
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
@@ -218,10 +219,29 @@ def injective(layout: Layout) -> Verdict:
     still = [i for i, it in enumerate(layout.shard) if it.extent > 1 and not it.stride]
     if still:
         return _shared(layout, {still[-1]: 1}, {})
+    nested = _nested_clash(layout) if layout.named_numbers else None
+    if nested is not None:
+        return nested
     clash = _first_clash(layout.shard, layout.replica, layout.axes)
     if clash is None:
         return undecided("whether two elements share a place")
     return _shared(layout, *clash) if clash[0] else YES
+
+
+def _nested_clash(layout: Layout) -> Verdict | None:
+    """Return the verdict on a layout with names, or None where no stride is known to be some steps of another."""
+    joined = layout.coalesce()
+    if len(joined.axes) != 1 or joined.replica:
+        return None
+    (axis,) = joined.axes
+    extents = [it.extent for it in joined.shard]
+    steps = [it.stride[axis] for it in joined.shard]
+    if _separate([*zip(map(abs, steps), extents, strict=True)]):
+        return YES
+    for (i, step), (j, unit) in permutations(enumerate(steps), 2):
+        if is_whole(step, unit) and abs(step // unit) < extents[j] and extents[i] > 1:
+            return _shared(layout, {i: 1, j: -(step // unit)}, {}, extents)
+    return None
 
 
 def disjoint_copies(layout: Layout) -> Verdict:
@@ -322,9 +342,14 @@ def _separate(strides: list[tuple[int, int]]) -> bool:
     return True
 
 
-def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> Verdict:
-    """Return the verdict with the two elements that differ by the given digits, and the place they share."""
-    extents = [it.extent for it in layout.shard]
+def _shared(
+    layout: Layout, digits: dict[int, int], copies: dict[int, int], extents: Sequence[int] = ()
+) -> Verdict:
+    """Return the verdict with the two elements that differ by the given digits, and the place they share.
+
+    Digits are those of the layout's extents, or of others that number its elements alike.
+    """
+    extents = extents or [it.extent for it in layout.shard]
     apart = [digits.get(i, 0) for i in range(len(extents))]
     one, other = (number(extents, [max(0, sign * d) for d in apart]) for sign in (1, -1))
     at = list(layout.before_swizzle(one))
@@ -367,6 +392,10 @@ def _count_taken(groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int |
 
 
 def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int | None:
+    if len(axes) == 1:
+        strides = [(abs(it.stride[axes[0]]), it.extent) for _, it in moving if it.extent > 1]
+        if _first_gap(0, strides) is None:
+            return 1 + sum(step * (extent - 1) for step, extent in strides)
     try:
         if _clash(axes, moving, []) is None:
             return prod(it.extent for _, it in moving)

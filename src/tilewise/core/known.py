@@ -283,13 +283,17 @@ class NameFacts:
         if decided is not None:
             return before
         if condition.kind == ">=":
-            over = condition.over if truth else -condition.over - 1
-            return before._at_least(_shortest(over, rounded=True))
+            over = _shortest(condition.over if truth else -condition.over - 1, rounded=True)
+            is_more = any(fact.kind == "==" and not so and _alike(fact.over, over) for fact, so in self.facts)
+            return before._at_least(over - is_more)
         if condition.kind == "==":
             over = _shortest(condition.over)
             return before._equal(over) if truth else before._unequal(over)
         if not truth and isinstance(condition.by, int):
-            condition = Condition("%", *_divided_by_all(condition.over, condition.by))
+            over, by = _divided_by_all(condition.over, condition.by)
+            if by == 2:  # an odd number
+                return before._multiple(Condition("%", over - 1, 2))
+            condition = Condition("%", over, by)
         return before._multiple(condition) if truth else before._kept(condition, False)
 
     @property
@@ -371,6 +375,9 @@ class NameFacts:
             if constant % times == 0 and -constant // times in (low, high):
                 ends = (low + 1, high) if -constant // times == low else (low, high - 1)
                 return None if ends[0] > ends[1] else self._settled(replace_bounds(self, own, ends))
+        for apart in (over, -over):  # neither 0 nor below is above
+            if self._least(apart):
+                return self._at_least(apart - 1)
         return self._kept(Condition("==", over), False)
 
     def _multiple(self, condition: Condition) -> NameFacts | None:
@@ -421,8 +428,15 @@ class NameFacts:
         if not checked:
             facts += [(Condition(">=", value - low), True)]
             facts += [(Condition(">=", high - value), True)] if high < LARGEST else []
+        return made and made._with_all(facts)
+
+    def _with_all(self, facts: Iterable[tuple[Condition, bool]]) -> NameFacts | None:
+        """Return the facts with more, in symbols of now; one of them may replace a symbol of the others."""
+        made: NameFacts | None = self
         for fact, truth in facts:
-            made = made and made.with_fact(fact, truth)
+            if made is None:
+                return None
+            made = made.with_fact(fact if made.meanings is self.meanings else in_names(fact), truth)
         return made
 
     def _settled(self, changed: NameFacts) -> NameFacts | None:
@@ -431,11 +445,7 @@ class NameFacts:
         if low_is_high:
             own = low_is_high[0]
             return changed._with_meaning(own, changed.bounds[own][0], checked=True)
-        bare = changed._changed(facts=())
-        made: NameFacts | None = bare
-        for fact, truth in changed.facts:
-            made = made and made.with_fact(fact, truth)
-        return made
+        return changed._changed(facts=())._with_all(changed.facts)
 
     # -- witnesses -------------------------------------------------------------------------------------
 

@@ -142,7 +142,13 @@ class Condition:
         """
         over, by = rooted(self.over)
         if self.kind == "%":
-            return f"{_grouped(over)} % {_grouped(self.by * by)} {'==' if truth else '!='} 0"
+            by, rest = self.by * by, 0
+            if isinstance(by, int) and isinstance(over, Polynomial):
+                shared = gcd(over.content, over.constant, by)
+                over, by = over.over_exactly(shared), by // shared
+                rest = -over.constant % by
+                over = over - over.constant
+            return f"{_grouped(over)} % {_grouped(by)} {'==' if truth else '!='} {rest}"
         if isinstance(over, int):
             return str(self.holds({}) is truth)
         if self.kind == ">=" and not truth:
@@ -564,7 +570,7 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
             continue
         over, by = mono[0].over, mono[0].by
         others = condition.over - c * Polynomial({mono: 1})
-        if condition.kind == ">=" and isinstance(others, int):
+        if condition.kind == ">=" and (isinstance(others, int) or abs(c) == 1):
             apart = over + others // c * by if c > 0 else (others // -c + 1) * by - 1 - over
             return _plainly(Condition(">=", apart))
         times = -c // by
@@ -611,6 +617,20 @@ def whole(over: Quantity, by: Quantity) -> bool:
         return truth_of("%", over, by)
     except LeftOpen as open_:
         raise LeftOpen(open_.condition, required=True) from None
+
+
+def is_whole(over: Quantity, by: Quantity) -> bool:
+    """Return True for a quotient that is known to leave no rest; no case is asked for."""
+    return bool(_decided(Condition("%", over, by)))
+
+
+def rest_of(over: Quantity, by: int) -> int:
+    """Return the rest of a division by a power of two; facts, or the case at hand, settle it bit by bit."""
+    rest, unit = 0, 1
+    while unit < by:
+        rest += 0 if truth_of("%", over - rest, 2 * unit) else unit
+        unit *= 2
+    return rest
 
 
 def floor_of(over: Quantity, by: Quantity) -> Quantity:

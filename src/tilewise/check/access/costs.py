@@ -21,9 +21,11 @@ from tilewise.check.access.access import INACTIVE, Access, Lanes, check_lanes, c
 from tilewise.core.bits import Bits, affine_map
 from tilewise.core.digits import value
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import is_named, rest_of
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import apply_chain, period_of
 from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.sectors import LINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from tilewise.core.polynomials import Quantity
 
     Int64s = NDArray[np.int64]
 
@@ -84,10 +88,13 @@ class Costs:
             sample, table = Sample((access.requests,), (access.requests,)), lanes.table
         else:
             sample = Sample.of(layout, distance)
-            layout, requests = sample.cut(layout), prod(sample.counted)
-            if requests <= FEW:  # the definition needs no NumPy
-                rows = [one(access.operation.name, access.bytes, row) for row in _rows(layout, requests)]
-                each = {name: [getattr(row, name) for row in rows] for name in names}
+            is_named, layout, requests = bool(layout.named_numbers), sample.cut(layout), prod(sample.counted)
+            if requests <= FEW or is_named:  # the definition needs no NumPy
+                rows = _rows(layout, requests)
+                if is_named:
+                    rows = [stand_ins(row, max(access.bytes, distance)) for row in rows]
+                counted = [one(access.operation.name, access.bytes, row) for row in rows]
+                each = {name: [getattr(row, name) for row in counted] for name in names}
                 return cls(lanes, sample, each, False)
             from tilewise.tables import table as listed
 
@@ -145,7 +152,7 @@ class Sample:
         (axis,) = layout.axes
         period = max(distance, period_of(layout.swizzles))
         digits = layout.digits[: sum(1 for _ in leaves(layout.shape[:1]))]
-        counted = (min(extent, period // gcd(stride[axis], period)) for extent, stride in digits)
+        counted = (min(extent, period // gcd(rest_of(stride[axis], period), period)) for extent, stride in digits)
         return cls(tuple(counted), tuple(extent for extent, _ in digits))
 
     @cached_property
@@ -194,10 +201,31 @@ def _rows(layout: Layout, requests: int) -> list[list[int]]:
     places = [layout.offset[axis]]
     for extent, stride in layout.digits:
         places = [place + step * stride[axis] for place in places for step in range(extent)]
-    outer = layout.outer[axis]
+    outer, period = layout.outer[axis], period_of(layout.swizzles)
+    for place in filter(is_named, places):
+        rest_of(place, period)  # settles the bits that a swizzle moves
     addresses = [apply_chain(layout.swizzles, place) + outer for place in places]
     lanes = len(addresses) // requests
     return [addresses[first : first + lanes] for first in range(0, len(addresses), lanes)]
+
+
+def stand_ins(addresses: Sequence[Quantity], together: int) -> list[int]:
+    """Return numbers that stand for addresses with names, and that cost as much.
+
+    requires       a cost that depends on the addresses in their lines, and on those that are in one block of
+                   `together` bytes
+    postcondition  each has the rest of its address in a line; two are in one block iff their addresses are
+    """
+    starts: dict[int, list[Quantity]] = {}
+    found = []
+    for address in addresses:
+        rest = rest_of(address, LINE)
+        lines = starts.setdefault(rest // together, [])
+        if not any(address - rest == line for line in lines):
+            lines.append(address - rest)
+        number = next(number for number, line in enumerate(lines) if address - rest == line)
+        found.append(number * LINE + rest)
+    return found
 
 
 # -- blocks: the words of banks, sectors, lines ----------------------------------------------------------
