@@ -467,6 +467,8 @@ def collision(phase: Phase) -> str:
     if phase.busiest is None or phase.wavefronts == 1:
         return ""
     served = phase.served(phase.busiest)
-    first = [f"lane {lanes[0]} for byte {phase.meant.get(word, word) * WORD}" for word, lanes in served[:TOLD]]
+    first = [
+        f"lane {lanes[0]} for byte {phase.meant.get(word, word) * WORD}" for word, lanes in served[:TOLD]
+    ]
     first[0] = first[0].replace(" for ", " asks it for ", 1)
     return ", ".join(first) + ", ..." * (len(served) > TOLD)

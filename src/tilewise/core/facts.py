@@ -19,7 +19,7 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
-from tilewise.core.polynomials import is_whole
+from tilewise.core.polynomials import common_divisor, is_named, is_whole, without_common
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
@@ -229,7 +229,7 @@ def injective(layout: Layout) -> Verdict:
 
 
 def _nested_clash(layout: Layout) -> Verdict | None:
-    """Return the verdict on a layout with names, or None where no stride is known to be some steps of another."""
+    """Return the verdict on a layout with names, by two of its strides; None where they do not settle it."""
     joined = layout.coalesce()
     if len(joined.axes) != 1 or joined.replica:
         return None
@@ -241,7 +241,27 @@ def _nested_clash(layout: Layout) -> Verdict | None:
     for (i, step), (j, unit) in permutations(enumerate(steps), 2):
         if is_whole(step, unit) and abs(step // unit) < extents[j] and extents[i] > 1:
             return _shared(layout, {i: 1, j: -(step // unit)}, {}, extents)
-    return None
+    if len(steps) != 2 or (least := _least_meeting(steps[0], steps[1])) is None:
+        return None
+    if least[0] < extents[0] and abs(least[1]) < extents[1]:
+        return _shared(layout, {0: least[0], 1: -least[1]}, {}, extents)
+    return YES
+
+
+def _least_meeting(step: int, other: int) -> tuple[int, int] | None:
+    """Return the least a > 0, and the b, with a step = b other; None where their divisors are not known.
+
+    >>> _least_meeting(6, -4)
+    (2, -3)
+    """
+    if other < 0:
+        found = _least_meeting(step, -other)
+        return None if found is None else (found[0], -found[1])
+    one, two = without_common(step, other)
+    if is_named(one) and is_named(two):
+        return None
+    shared = common_divisor(one, two)
+    return two // shared, one // shared  # type: ignore[return-value]  # a number with names is one here
 
 
 def disjoint_copies(layout: Layout) -> Verdict:
@@ -396,6 +416,12 @@ def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int
         strides = [(abs(it.stride[axes[0]]), it.extent) for _, it in moving if it.extent > 1]
         if _first_gap(0, strides) is None:
             return 1 + sum(step * (extent - 1) for step, extent in strides)
+        if len(strides) == 2 and any(is_named(step) for step, _ in strides):
+            (one, many), (other, more) = strides
+            least = _least_meeting(one, other)
+            if least is not None:  # of two pairs that differ by the least meeting one sum counts
+                a, b = least
+                return many * more - max(0, many - a) * max(0, more - b)
     try:
         if _clash(axes, moving, []) is None:
             return prod(it.extent for _, it in moving)

@@ -624,6 +624,40 @@ def is_whole(over: Quantity, by: Quantity) -> bool:
     return bool(_decided(Condition("%", over, by)))
 
 
+def common_divisor(one: Quantity, other: Quantity) -> int:
+    """Return the greatest common divisor of two numbers, of which one has no name, a case for each power."""
+    if is_named(other):
+        one, other = other, one
+    if not is_named(one):
+        return gcd(one, other)
+    found, left, prime = 1, abs(other), 2
+    while left > 1:
+        if left % prime:
+            prime += 1
+        elif truth_of("%", one, found * prime):
+            found, left = found * prime, left // prime
+        else:
+            while left % prime == 0:
+                left //= prime
+    return found
+
+
+def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
+    """Return two numbers without the names that are factors of all parts of both.
+
+    >>> without_common(named("M") * named("N") * 4, named("N") * 6)
+    (4*M, 6)
+    """
+    common, *others = (*_lifted(one).terms, *_lifted(other).terms)
+    for mono in others:
+        left = _without_all(mono, common)
+        common = tuple(_without_all(mono, left))
+    parts = [
+        {_without(mono, common) or (): c for mono, c in _lifted(own).terms.items()} for own in (one, other)
+    ]
+    return _made(parts[0]), _made(parts[1])
+
+
 def rest_of(over: Quantity, by: int) -> int:
     """Return the rest of a division by a power of two; facts, or the case at hand, settle it bit by bit."""
     rest, unit = 0, 1

@@ -152,7 +152,9 @@ class Sample:
         (axis,) = layout.axes
         period = max(distance, period_of(layout.swizzles))
         digits = layout.digits[: sum(1 for _ in leaves(layout.shape[:1]))]
-        counted = (min(extent, period // gcd(rest_of(stride[axis], period), period)) for extent, stride in digits)
+        counted = (
+            min(extent, period // gcd(rest_of(stride[axis], period), period)) for extent, stride in digits
+        )
         return cls(tuple(counted), tuple(extent for extent, _ in digits))
 
     @cached_property
