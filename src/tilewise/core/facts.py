@@ -261,7 +261,7 @@ def _least_meeting(step: int, other: int) -> tuple[int, int] | None:
     if is_named(one) and is_named(two):
         return None
     shared = common_divisor(one, two)
-    return two // shared, one // shared  # type: ignore[return-value]  # a number with names is one here
+    return two // shared, one // shared
 
 
 def disjoint_copies(layout: Layout) -> Verdict:

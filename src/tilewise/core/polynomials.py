@@ -10,6 +10,7 @@ is computed with numbers stays as it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -648,10 +649,10 @@ def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
     >>> without_common(named("M") * named("N") * 4, named("N") * 6)
     (4*M, 6)
     """
-    common, *others = (*_lifted(one).terms, *_lifted(other).terms)
-    for mono in others:
-        left = _without_all(mono, common)
-        common = tuple(_without_all(mono, left))
+    first, *others = map(Counter, (*_lifted(one).terms, *_lifted(other).terms))
+    for own in others:
+        first &= own
+    common = tuple(sorted(first.elements(), key=_key_of))
     parts = [
         {_without(mono, common) or (): c for mono, c in _lifted(own).terms.items()} for own in (one, other)
     ]
@@ -704,7 +705,7 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
             if truth_of("==", by - value):
                 known_one: Quantity = lead + rest // value
                 return known_one
-    if isinstance(rest, Polynomial) and truth_of("%", rest, by):
+    if isinstance(rest, Polynomial):
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
         return quotient
     no_value(f"the quotient of {rest} by {by} is not known")
