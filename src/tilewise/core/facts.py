@@ -446,6 +446,8 @@ def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
     >>> bin(taken_bits([(3, 2), (2, 1)]))
     '0b111111'
     """
+    if any(is_named(number) for pair in iters for number in pair):
+        return None
     if sum((e - 1) * abs(s) for e, s in iters) > MAX_BITSET:
         return None
     taken = 1

@@ -204,7 +204,7 @@ def no_value(message: str, hint: str = "give its names values: --let M=64") -> N
 MOST_VALUES = 16
 """Numbers that a divisor may be, each of them a case, at most."""
 
-MOST_TRIED = 12_000
+MOST_TRIED = 20_000
 """Bounds that one question with names takes, at most."""
 
 
@@ -542,6 +542,8 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     """Return the truth of a condition; raise `LeftOpen`, or `NotDecided`, where known facts leave it open."""
     if isinstance(over, int) and isinstance(by, int):
         return Condition(kind, over, by).holds({})
+    if isinstance(by, Polynomial) and _decided(Condition(">=", by - 1)):
+        over, by = _reduced(over, by)
     asked = _plainly(Condition(kind, over, by))
     if isinstance(asked, bool):
         return asked
@@ -562,7 +564,7 @@ def _is_name(value: Quantity) -> bool:
 def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
     """Return a condition without a floor, with its truth, or what it always is; any other one as it is.
 
-    floor(p / q) >= k  is  p >= k q
+    floor(p / q) >= k  is  p >= k q, and so is == where q divides p
     the rest r = p - q floor(p / q) goes from 0 to q - 1: t r + c == 0 says that q divides p + c / t,
     and r <= 0 that it divides p
     """
@@ -571,6 +573,8 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
             continue
         over, by = mono[0].over, mono[0].by
         others = condition.over - c * Polynomial({mono: 1})
+        if is_whole(over, by):
+            return _plainly(Condition(condition.kind, c * over + others * by))
         if condition.kind == ">=" and (isinstance(others, int) or abs(c) == 1):
             apart = over + others // c * by if c > 0 else (others // -c + 1) * by - 1 - over
             return _plainly(Condition(">=", apart))
@@ -643,6 +647,18 @@ def common_divisor(one: Quantity, other: Quantity) -> int:
     return found
 
 
+def _reduced(over: Quantity, by: Quantity) -> tuple[Quantity, Quantity]:
+    """Return a quotient without the names and the number that divide all parts of both."""
+    over, by = without_common(over, by)
+    if isinstance(over, int) and isinstance(by, int):
+        return over, by
+    parts = [c for own in (over, by) for c in _lifted(own).terms.values()]
+    shared = gcd(*parts)
+    return _made({mono: c // shared for mono, c in _lifted(over).terms.items()}), _made(
+        {mono: c // shared for mono, c in _lifted(by).terms.items()}
+    )
+
+
 def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
     """Return two numbers without the names that are factors of all parts of both.
 
@@ -693,6 +709,13 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         if truth_of("==", by):
             raise ZeroDivisionError("division by 0")
         return floor_of(-over, -by)
+    alone = [*by.terms.items()]
+    if len(alone) == 1 and len(alone[0][0]) == 1 and isinstance(inner := alone[0][0][0], Quotient):
+        if is_whole(inner.over, inner.by):
+            return floor_of(over * inner.by, alone[0][1] * inner.over)
+    fewer, lower = _reduced(over, by)
+    if isinstance(lower, int) or lower.key != by.key:
+        return floor_of(fewer, lower)
     lead, rest = _led(over, by)
     if isinstance(rest, int) and rest == 0:
         return lead
