@@ -624,6 +624,13 @@ def whole(over: Quantity, by: Quantity) -> bool:
         raise LeftOpen(open_.condition, required=True) from None
 
 
+def only(first: Quantity, last: Quantity) -> Quantity:
+    """Return the one number from `first` to `last`; a step that needs more of them needs the names' values."""
+    if first != last:
+        no_value(f"all numbers from {first} to {last} are tried here")
+    return first
+
+
 def is_whole(over: Quantity, by: Quantity) -> bool:
     """Return True for a quotient that is known to leave no rest; no case is asked for."""
     return bool(_decided(Condition("%", over, by)))

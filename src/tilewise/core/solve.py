@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from math import gcd
 
+from tilewise.core.polynomials import is_named, only
+
 Vec = tuple[int, ...]
 Range = tuple[int, int]
 
@@ -100,10 +102,10 @@ class Suffixes:
             ends = [sorted((a * v, b * v)) for v in vector]
             lows.append(tuple(e[0] + w for e, w in zip(ends, lows[-1], strict=True)))
             highs.append(tuple(e[1] + w for e, w in zip(ends, highs[-1], strict=True)))
-            gcds.append(tuple(gcd(v, w) for v, w in zip(vector, gcds[-1], strict=True)))
+            gcds.append(tuple(map(_divisor, vector, gcds[-1])))
         self.lows, self.highs, self.gcds = lows[::-1], highs[::-1], gcds[::-1]
 
-    def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> range:
+    def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> range | tuple[int, ...]:
         """Return the digits at `level` after which the later levels may still end in the box."""
         first, last = self.ranges[level]
         step, residue = 1, 0
@@ -133,11 +135,20 @@ class Suffixes:
                     step = g // common
                     residue = (a - r) // common * pow(v // common, -1, step) % step
         first += (residue - first) % step
+        if is_named(first) or is_named(last):
+            return () if first > last else (only(first, last),)  # type: ignore[return-value]
         return range(first, last + 1, step)
 
 
-def _from_zero_outward(digits: range) -> Iterator[int]:
-    if not digits.start < 0 < digits.stop - 1:
+def _divisor(one: int, other: int) -> int:
+    """Return a number that divides both: the largest, where neither has a name."""
+    if is_named(one) or is_named(other):
+        return 1 if one and other else one + other
+    return gcd(one, other)
+
+
+def _from_zero_outward(digits: range | tuple[int, ...]) -> Iterator[int]:
+    if isinstance(digits, tuple) or not digits.start < 0 < digits.stop - 1:
         yield from digits
         return
     split = -(digits.start // digits.step)

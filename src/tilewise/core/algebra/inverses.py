@@ -43,6 +43,7 @@ from tilewise.core.facts import landing
 from tilewise.core.integers import bits_of
 from tilewise.core.layout import Layout
 from tilewise.core.orders import mirrored, turned
+from tilewise.core.polynomials import is_named
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of, undo_chain
@@ -343,7 +344,7 @@ class _Places:
                 self.start[axis.name] += step * (extent - 1)
                 self.base += weight * (extent - 1)
                 step, weight = -step, -weight
-                whole = 1 if extent & (extent - 1) else whole
+                whole = 1 if is_named(extent) or extent & (extent - 1) else whole
             self.axes[axis.name].append((step, extent, weight, whole))
         elif moving:
             self.diagonal.append((tuple(moving), extent, weight, whole))
