@@ -548,6 +548,10 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     if isinstance(asked, bool):
         return asked
     condition, truth = asked
+    if condition.kind == "==" and _has_floor(condition):
+        between = [_plainly(Condition(">=", own)) for own in (condition.over, -condition.over)]
+        if all(isinstance(own, bool) or not _has_floor(own[0]) for own in between):
+            return all(truth_of(">=", own) for own in (condition.over, -condition.over)) is truth
     _, effort = _facts.get()
     decided = _decided(condition)
     if decided is not None:
@@ -555,6 +559,10 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     if effort is not None:
         raise LeftOpen(condition)
     raise NotDecided(f"this depends on {condition}", hint=f"say which: where='{condition}'")
+
+
+def _has_floor(condition: Condition) -> bool:
+    return any(isinstance(atom, Quotient) for atom in _lifted(condition.over).atoms)
 
 
 def _is_name(value: Quantity) -> bool:
@@ -568,25 +576,57 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
     the rest r = p - q floor(p / q) goes from 0 to q - 1: t r + c == 0 says that q divides p + c / t,
     and r <= 0 that it divides p
     """
-    for mono, c in [] if condition.kind == "%" else _lifted(condition.over).terms.items():
-        if len(mono) != 1 or not isinstance(mono[0], Quotient) or not isinstance(mono[0].by, int):
+    kind, value = condition.kind, condition.over
+    if kind == "%" or isinstance(value, int):
+        return condition, True
+    value = _without_factors(value)
+    if isinstance(value, int):
+        return Condition(kind, value).holds({})
+    floors = {atom for mono in value.terms for atom in mono if isinstance(atom, Quotient)}
+    for atom in sorted(floors, key=_key_of):
+        over, by = atom.over, atom.by
+        times, others = _split(value, atom)
+        if not (isinstance(by, int) or _decided(Condition(">=", by - 1))) or atom in _lifted(times).atoms:
             continue
-        over, by = mono[0].over, mono[0].by
-        others = condition.over - c * Polynomial({mono: 1})
         if is_whole(over, by):
-            return _plainly(Condition(condition.kind, c * over + others * by))
-        if condition.kind == ">=" and (isinstance(others, int) or abs(c) == 1):
-            apart = over + others // c * by if c > 0 else (others // -c + 1) * by - 1 - over
+            return _plainly(Condition(kind, times * over + others * by))
+        rests, beyond = _parted_by(-times, by)
+        left = others - rests * over
+        if isinstance(beyond, int) and beyond == 0 and isinstance(left, int):
+            if isinstance(rests, int) and (isinstance(by, int) or left == 0):
+                return _of_rest(kind, over, by, rests, left)
+        if kind == ">=" and isinstance(times, int) and (isinstance(others, int) or abs(times) == 1):
+            apart = over + others // times * by if times > 0 else (others // -times + 1) * by - 1 - over
             return _plainly(Condition(">=", apart))
-        times = -c // by
-        left = others - times * over
-        if c % by == 0 and isinstance(left, int):
-            return _of_rest(condition.kind, over, by, times, left)
-    return condition, True
+    return Condition(kind, value), True
 
 
-def _of_rest(kind: str, over: Polynomial, by: int, times: int, left: int) -> tuple[Condition, bool] | bool:
+def _without_factors(value: Polynomial) -> Quantity:
+    """Return a number without the factors that are known to be 1 or more: its sign is the same."""
+    common: Quantity = 1
+    for atom in _common(value):
+        one = Polynomial({(atom,): 1})
+        common = common * one if _decided(Condition(">=", one - 1)) else common
+    return value if isinstance(common, int) else _led(value, common)[0]
+
+
+def _split(value: Polynomial, atom: Atom) -> tuple[Quantity, Quantity]:
+    """Return (times, others) with value = times atom + others."""
+    times = {_without(mono, (atom,)) or (): c for mono, c in value.terms.items() if atom in mono}
+    return _made(times), _made({mono: c for mono, c in value.terms.items() if atom not in mono})
+
+
+def _parted_by(over: Quantity, by: Quantity) -> tuple[Quantity, Quantity]:
+    """Return (whole, rest) with over = whole by + rest, part by part."""
+    return _parted(over, by) if isinstance(by, int) else _led(over, by)
+
+
+def _of_rest(
+    kind: str, over: Polynomial, by: Quantity, times: int, left: int
+) -> tuple[Condition, bool] | bool:
     """Return times r + left >= 0, or == 0, for the rest r of over by `by`, without r."""
+    if not isinstance(by, int):  # then nothing is left
+        return (kind == ">=" and times > 0) or (Condition("%", over, by), True)
     if kind == "==":
         value, beyond = divmod(-left, times)
         may_be = not beyond and 0 <= value < by
@@ -666,16 +706,21 @@ def _reduced(over: Quantity, by: Quantity) -> tuple[Quantity, Quantity]:
     )
 
 
+def _common(*values: Quantity) -> Monomial:
+    """Return the names and floors that are factors of all parts of some numbers."""
+    first, *others = (Counter(mono) for own in values for mono in _lifted(own).terms)
+    for parts in others:
+        first &= parts
+    return tuple(sorted(first.elements(), key=_key_of))
+
+
 def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
     """Return two numbers without the names that are factors of all parts of both.
 
     >>> without_common(named("M") * named("N") * 4, named("N") * 6)
     (4*M, 6)
     """
-    first, *others = map(Counter, (*_lifted(one).terms, *_lifted(other).terms))
-    for own in others:
-        first &= own
-    common = tuple(sorted(first.elements(), key=_key_of))
+    common = _common(one, other)
     parts = [
         {_without(mono, common) or (): c for mono, c in _lifted(own).terms.items()} for own in (one, other)
     ]
