@@ -542,7 +542,7 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     """Return the truth of a condition; raise `LeftOpen`, or `NotDecided`, where known facts leave it open."""
     if isinstance(over, int) and isinstance(by, int):
         return Condition(kind, over, by).holds({})
-    if isinstance(by, Polynomial) and _decided(Condition(">=", by - 1)):
+    if isinstance(by, Polynomial) and _is_positive(by):
         over, by = _reduced(over, by)
     asked = _plainly(Condition(kind, over, by))
     if isinstance(asked, bool):
@@ -586,7 +586,7 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
     for atom in sorted(floors, key=_key_of):
         over, by = atom.over, atom.by
         times, others = _split(value, atom)
-        if not (isinstance(by, int) or _decided(Condition(">=", by - 1))) or atom in _lifted(times).atoms:
+        if not _is_positive(by) or atom in _lifted(times).atoms:
             continue
         if is_whole(over, by):
             return _plainly(Condition(kind, times * over + others * by))
@@ -606,8 +606,16 @@ def _without_factors(value: Polynomial) -> Quantity:
     common: Quantity = 1
     for atom in _common(value):
         one = Polynomial({(atom,): 1})
-        common = common * one if _decided(Condition(">=", one - 1)) else common
+        common = common * one if _is_positive(one) else common
     return value if isinstance(common, int) else _led(value, common)[0]
+
+
+def _is_positive(value: Quantity) -> bool:
+    """Return True for a number that is known to be 1 or more; no case is asked for."""
+    if isinstance(value, int):
+        return value >= 1
+    asked = _plainly(Condition(">=", value - 1))
+    return asked if isinstance(asked, bool) else _decided(asked[0]) is asked[1]
 
 
 def _split(value: Polynomial, atom: Atom) -> tuple[Quantity, Quantity]:
