@@ -19,7 +19,7 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
-from tilewise.core.polynomials import common_divisor, is_named, is_whole, without_common
+from tilewise.core.polynomials import Stuck, common_divisor, is_named, is_whole, without_common
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
@@ -471,7 +471,10 @@ def holes(layout: Layout) -> Holes:
     Holes(count=3, witness=3@m)
     """
     joined = groups((*layout.shard, *layout.replica), layout.axes)
-    taken = _count_taken(joined, (*layout.shard, *layout.replica))
+    try:
+        taken = _count_taken(joined, (*layout.shard, *layout.replica))
+    except Stuck:  # a hole may be known all the same
+        taken = None
     count = None
     try:
         ends = {axis.name: extremes(layout, axis.name) for axis in layout.axes}
