@@ -592,9 +592,9 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
             return _plainly(Condition(kind, times * over + others * by))
         rests, beyond = _parted_by(-times, by)
         left = others - rests * over
-        if isinstance(beyond, int) and beyond == 0 and isinstance(left, int):
-            if isinstance(rests, int) and (isinstance(by, int) or left == 0):
-                return _of_rest(kind, over, by, rests, left)
+        is_rest = all(isinstance(own, int) for own in (beyond, left, rests)) and beyond == 0
+        if is_rest and (isinstance(by, int) or left == 0):
+            return _of_rest(kind, over, by, rests, left)  # type: ignore[arg-type]
         if kind == ">=" and isinstance(times, int) and (isinstance(others, int) or abs(times) == 1):
             apart = over + others // times * by if times > 0 else (others // -times + 1) * by - 1 - over
             return _plainly(Condition(">=", apart))
@@ -673,7 +673,7 @@ def whole(over: Quantity, by: Quantity) -> bool:
 
 
 def only(first: Quantity, last: Quantity) -> Quantity:
-    """Return the one number from `first` to `last`; a step that needs more of them needs the names' values."""
+    """Return the one number from `first` to `last`; a step that tries several takes numbers alone."""
     if first != last:
         no_value(f"all numbers from {first} to {last} are tried here")
     return first
@@ -769,10 +769,11 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         if truth_of("==", by):
             raise ZeroDivisionError("division by 0")
         return floor_of(-over, -by)
-    alone = [*by.terms.items()]
-    if len(alone) == 1 and len(alone[0][0]) == 1 and isinstance(inner := alone[0][0][0], Quotient):
-        if is_whole(inner.over, inner.by):
-            return floor_of(over * inner.by, alone[0][1] * inner.over)
+    (alone, times), *others = by.terms.items()
+    if not others and len(alone) == 1 and isinstance(alone[0], Quotient):
+        inner = alone[0]
+        if is_whole(inner.over, inner.by):  # over / (p / q) is over q / p
+            return floor_of(over * inner.by, times * inner.over)
     fewer, lower = _reduced(over, by)
     if isinstance(lower, int) or lower.key != by.key:
         return floor_of(fewer, lower)
