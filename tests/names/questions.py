@@ -23,7 +23,7 @@ from tilewise.core.known import NOTHING, NameFacts
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import Condition, Polynomial, named, valued
 from tilewise.core.vectors import Vector
-from tilewise.questions.cases import filled, filled_layout
+from tilewise.questions.cases import filled
 
 NAMES = ("M", "N", "K")
 VALUES = 20
@@ -127,7 +127,7 @@ def _layout(rng: Random, names: tuple[str, ...], is_plain: bool) -> Layout:
 def in_numbers(answer: Any, values: dict[str, int]) -> Any:
     """Return an answer with values for its names."""
     if isinstance(answer, Layout):
-        return filled_layout(answer, lambda number: valued(number, values))
+        return answer.with_numbers(lambda number: valued(number, values))
     if isinstance(answer, Polynomial):
         return valued(answer, values)
     if isinstance(answer, Vector):

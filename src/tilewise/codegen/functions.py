@@ -8,25 +8,31 @@ from itertools import islice
 
 from tilewise.codegen.expressions import Expr, Variable, parts_of
 from tilewise.core.orders import by_flat_index
+from tilewise.core.polynomials import is_named
 from tilewise.core.shapes import coordinates, flat_index, leaves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.core.layout import Iter, Layout
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An integer by its name, and the ends between which it lies; None where they are not decided."""
+    """An integer by its name, and the ends between which it lies; None where they are not decided.
+
+    Ends may have names in them.
+    """
 
     name: str
-    low: int | None
-    high: int | None
+    low: Any
+    high: Any
 
     def __str__(self) -> str:
         if self.low is None:
             return self.name
-        if self.low == self.high:
+        if not is_named(self.high) and not is_named(self.low) and self.low == self.high:
             return f"{self.name} = {self.low}"
         return f"{self.name} in {self.low}..{self.high}"
 

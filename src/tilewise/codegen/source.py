@@ -72,11 +72,28 @@ def source_of(
         )
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     index = Index(inverse if flat is None else flat, layout.order == "cute")
+    names = [arguments] if isinstance(arguments, str) else arguments
+    if layout.named_numbers:
+        return _named(by_coordinates(layout), lang, called, index, names, inverse, text or str(layout))
     if inverse:
         from tilewise.codegen.backward import index_function as function_of
     else:
         from tilewise.codegen.forward import place_function as function_of
-    names = [arguments] if isinstance(arguments, str) else arguments
     function = replace(function_of(by_coordinates(layout), called, index, names), text=text or str(layout))
     write = getattr(import_module(f"tilewise.codegen.{_MODULES[lang]}"), f"{lang}_source")
     return Source(lang, called, write(function), function.arguments, function.results)
+
+
+def _named(
+    layout: Layout, lang: str, name: str, index: Index, arguments: Sequence[str], inverse: bool, text: str
+) -> Source:
+    """Return the function of a layout with names, which are its last arguments."""
+    from tilewise.codegen.named import named_function, written
+
+    function = named_function(layout, lang, name, index, arguments, inverse, text)
+    if lang == "cute":
+        from tilewise.codegen.cute import dynamic_source
+
+        code = dynamic_source(layout, name, index, inverse, function.names, function.comment)
+        return Source(lang, name, code, function.arguments, function.results)
+    return Source(lang, name, written(function, lang), function.arguments, function.results)

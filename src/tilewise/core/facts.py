@@ -121,7 +121,7 @@ def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
     low = high = layout.offset[axis]
     for it in (*layout.shard, *layout.replica):
         reach = (it.extent - 1) * it.stride[axis]
-        low, high = low + min(0, reach), high + max(0, reach)
+        low, high = low + min(0, reach), high + max(reach, 0)  # of names, 0 or more is known more often
     return low, high
 
 

@@ -28,6 +28,7 @@ from tilewise.core.polynomials import (
     Symbol,
     divided,
     given,
+    is_same,
     named,
     replaced,
     rooted,
@@ -165,7 +166,7 @@ class NameFacts:
                 if (
                     fact.kind == "%"
                     and not truth
-                    and _same(fact.by, by)
+                    and is_same(fact.by, by)
                     and _alike(_rest(fact.over, by), over)
                 ):
                     return False
@@ -173,7 +174,7 @@ class NameFacts:
         if divided(over, by):
             return True
         for fact, truth in self.facts:
-            if fact.kind == "%" and _same(fact.by, by) and _alike(fact.over, over):
+            if fact.kind == "%" and is_same(fact.by, by) and _alike(fact.over, over):
                 return truth
         if self._least(over - 1) and self._least(by - 1 - over):
             return False
@@ -447,6 +448,25 @@ class NameFacts:
             return changed._with_meaning(own, changed.bounds[own][0], checked=True)
         return changed._changed(facts=())._with_all(changed.facts)
 
+    @property
+    def said(self) -> list[tuple[Condition, bool]]:
+        """Return all facts in names, each with its truth; that a name is 0 or more goes without saying."""
+        found = []
+        for name, value in self.meanings.items():
+            for own in sorted(_symbols(value), key=str):
+                if own.over is not None:
+                    found.append((in_names(Condition("%", own.over, own.by)), True))
+            over, by = rooted(value)
+            if not is_same(over, named(name) * by):
+                found.append((Condition("==", named(name) * by - over), True))
+        for own, (low, high) in self.bounds.items():
+            if low > 0 or (low < 0 and own.over is None):
+                found.append((in_names(Condition(">=", symbol(own) - low)), True))
+            if high < LARGEST // own.by:
+                found.append((in_names(Condition(">=", high - symbol(own))), True))
+        found += [(in_names(fact), truth) for fact, truth in self.facts]
+        return list(dict.fromkeys(found))
+
     # -- witnesses -------------------------------------------------------------------------------------
 
     @cached_property
@@ -634,12 +654,7 @@ def _shortest(over: Quantity, rounded: bool = False) -> Quantity:
 
 
 def _alike(one: Quantity, other: Quantity) -> bool:
-    return _same(one, other) or _same(one, -other)
-
-
-def _same(one: Quantity, other: Quantity) -> bool:
-    apart = one - other
-    return isinstance(apart, int) and apart == 0
+    return is_same(one, other) or is_same(one, -other)
 
 
 def _factors(over: Polynomial, fact: Quantity) -> Iterator[Quantity]:

@@ -262,6 +262,29 @@ class Layout(Algebra):
         numbers += [*all_extents(self.shape), *(it.extent for it in self.replica)]
         return [number for number in numbers if type(number) is not int]
 
+    def with_numbers(self, number: Callable[[Any], Any]) -> Layout:
+        """Return a layout of the same form whose extents, strides and offsets are changed one by one.
+
+        >>> from tilewise import S, name
+        >>> S[(name("M"), 64) : (64, 1)].with_numbers(lambda own: own * 2)
+        S[(2*M, 128) : (128, 2)]
+        """
+
+        def vector(own: Vector) -> Vector:
+            return Vector(tuple([(axis, number(steps)) for axis, steps in own.terms]))
+
+        def mode(own: Any) -> Any:
+            return tuple(map(mode, own)) if isinstance(own, tuple) else number(own)
+
+        return replace(
+            self,
+            shape=mode(self.shape),
+            strides=tuple(map(vector, self.strides)),
+            replica=tuple([Iter(number(it.extent), vector(it.stride)) for it in self.replica]),
+            offset=vector(self.offset),
+            outer=vector(self.outer),
+        )
+
     @property
     def swizzled_axis(self) -> Axis | None:
         """Return the axis on which the swizzles act, or None."""

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
         @property
         def meanings(self) -> Mapping[str, Quantity]: ...
 
+        @property
+        def path(self) -> tuple[tuple[Condition, bool], ...]: ...
+
+        @property
+        def said(self) -> Iterable[tuple[Condition, bool]]: ...
+
         def value_of(self, over: Quantity) -> int | None: ...
 
         def in_symbols(self, condition: Condition) -> Condition: ...
@@ -500,6 +506,21 @@ def _decided(condition: Condition) -> bool | None:
             return None
         facts = facts_of([condition.over, condition.by])
     return facts.decided(facts.in_symbols(condition))
+
+
+def facts_now(numbers: Iterable[Quantity]) -> Facts:
+    """Return the facts of the case at hand; outside of one, those with which names were made."""
+    facts, _ = _facts.get()
+    if facts is None:
+        assert facts_of is not None, "a name is made by `known`"
+        return facts_of(numbers)
+    return facts
+
+
+def is_same(one: Quantity, other: Quantity) -> bool:
+    """Return True if two numbers are alike as they are written; no case is asked for."""
+    apart = one - other
+    return isinstance(apart, int) and apart == 0
 
 
 def names_now() -> Mapping[str, Quantity]:

@@ -10,7 +10,7 @@ from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.known import NameFacts, known_of
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import Polynomial, given
-from tilewise.core.vectors import Iter, Vector
+from tilewise.core.vectors import Vector
 from tilewise.questions.report import Report, as_json, refused
 
 TYPE_CHECKING = False
@@ -146,7 +146,7 @@ def filled(value: Any, facts: NameFacts) -> Any:
     if isinstance(value, Polynomial):
         return facts.now(value)
     if isinstance(value, Layout):
-        return filled_layout(value, facts.now) if _numbers_of(value) else value
+        return value.with_numbers(facts.now) if _numbers_of(value) else value
     if isinstance(value, Vector):
         return Vector(tuple([(axis, facts.now(steps)) for axis, steps in value.terms]))  # type: ignore[misc]
     if isinstance(value, Mapping):
@@ -154,25 +154,6 @@ def filled(value: Any, facts: NameFacts) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(filled(part, facts) for part in value)
     return value
-
-
-def filled_layout(layout: Layout, number: Callable[[Any], Any]) -> Layout:
-    """Return a layout whose numbers are changed one by one."""
-
-    def vector(own: Vector) -> Vector:
-        return Vector(tuple((axis, number(steps)) for axis, steps in own.terms))
-
-    def mode(own: Any) -> Any:
-        return tuple(map(mode, own)) if isinstance(own, tuple) else number(own)
-
-    return replace(
-        layout,
-        shape=mode(layout.shape),
-        strides=tuple(map(vector, layout.strides)),
-        replica=tuple(Iter(number(it.extent), vector(it.stride)) for it in layout.replica),
-        offset=vector(layout.offset),
-        outer=vector(layout.outer),
-    )
 
 
 def _numbers_of(value: Any) -> list[Polynomial]:

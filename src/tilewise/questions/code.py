@@ -101,7 +101,8 @@ def _own_text(text: LayoutText, texts: Texts) -> str:
     spelled = " ".join(text.split())
     if spelled.startswith("{") or not spelled.isprintable() or set(spelled) & set("\\\"'"):
         return ""
-    values = ", ".join(f"{name}={value}" for name, value in texts.let.items())
+    known = {name: value for name, value in texts.let.items() if isinstance(value, int)}
+    values = ", ".join(f"{name}={value}" for name, value in known.items())
     return f"{spelled} with {values}" if values else spelled
 
 
