@@ -8,6 +8,7 @@ import pytest
 from tests.codegen import nvrtc
 from tests.codegen.compiled import constants, kernel
 from tests.codegen.definition import random_calls
+from tests.codegen.named_calls import named_calls
 
 pytestmark = pytest.mark.slow
 LAYOUTS = 120
@@ -27,6 +28,14 @@ def test_every_function_is_compiled_without_a_warning(library: ctypes.CDLL) -> N
     functions = "\n".join(calls.source.code for calls in all_calls)
     source = functions + constants(all_calls) + kernel(all_calls)
     ptx = nvrtc.compile_to_ptx(library, source, "--gpu-architecture=sm_90")
+    assert ptx.count("st.global") >= len(all_calls)
+
+
+def test_every_function_with_names_is_compiled_without_a_warning(library: ctypes.CDLL) -> None:
+    all_calls = list(named_calls("cuda", 60, 2, seed=5))
+    assert any("assert(" in calls.source.code for calls in all_calls)
+    functions = "\n".join(calls.source.code for calls in all_calls)
+    ptx = nvrtc.compile_to_ptx(library, functions + kernel(all_calls), "--gpu-architecture=sm_90")
     assert ptx.count("st.global") >= len(all_calls)
 
 

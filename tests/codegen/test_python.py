@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from random import Random
-from types import ModuleType
 
 import numpy as np
 import pytest
 from tests.codegen.definition import check_code, random_calls, run_python
+from tests.codegen.scalars import Scalar, run_triton, stand_in
 
 LAYOUTS = 250
 
@@ -46,91 +45,17 @@ def test_python_on_numpy_arrays(times) -> None:
 # -- Triton ----------------------------------------------------------------------------------------
 
 
-class Scalar:
-    """An integer of a width, as Triton has them: it must not overflow, and division truncates."""
-
-    def __init__(self, value: int, bits: int = 32) -> None:
-        assert -(1 << bits - 1) <= value < 1 << bits - 1, f"{value} overflows {bits} bits"
-        self.value, self.bits = value, bits
-
-    def _with(self, other: Scalar | int) -> tuple[int, int]:
-        if isinstance(other, Scalar):
-            return other.value, max(self.bits, other.bits)
-        return other, self.bits if -(1 << 31) <= other < 1 << 31 else 64
-
-    def __add__(self, other: Scalar | int) -> Scalar:
-        value, bits = self._with(other)
-        return Scalar(self.value + value, bits)
-
-    def __sub__(self, other: Scalar | int) -> Scalar:
-        value, bits = self._with(other)
-        return Scalar(self.value - value, bits)
-
-    def __rsub__(self, other: int) -> Scalar:
-        value, bits = self._with(other)
-        return Scalar(value - self.value, bits)
-
-    def __mul__(self, other: Scalar | int) -> Scalar:
-        value, bits = self._with(other)
-        return Scalar(self.value * value, bits)
-
-    def __xor__(self, other: Scalar | int) -> Scalar:
-        value, bits = self._with(other)
-        return Scalar(self.value ^ value, bits)
-
-    def __and__(self, other: Scalar | int) -> Scalar:
-        value, bits = self._with(other)
-        return Scalar(self.value & value, bits)
-
-    def __lshift__(self, other: int) -> Scalar:
-        return Scalar(self.value << other, self.bits)
-
-    def __rshift__(self, other: int) -> Scalar:
-        return Scalar(self.value >> other, self.bits)
-
-    def __floordiv__(self, other: int) -> Scalar:
-        return Scalar(int(self.value / other) if self.value < 0 else self.value // other, self.bits)
-
-    def __mod__(self, other: int) -> Scalar:
-        return self - (self // other) * other
-
-    def __neg__(self) -> Scalar:
-        return Scalar(-self.value, self.bits)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-    __rxor__ = __xor__
-
-
 @pytest.fixture
 def triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in: a kernel helper is a plain function, and a cast widens."""
-    language = ModuleType("triton.language")
-    language.int64 = 64  # type: ignore[attr-defined]
-    language.cast = lambda number, bits: Scalar(number.value, bits)  # type: ignore[attr-defined]
-    module = ModuleType("triton")
-    module.jit = lambda function: function  # type: ignore[attr-defined]
-    module.language = language  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "triton", module)
-    monkeypatch.setitem(sys.modules, "triton.language", language)
+    stand_in(monkeypatch)
 
 
 @pytest.mark.usefixtures("triton")
 def test_triton_with_the_widths_of_a_gpu(times) -> None:
     wide = 0
     for calls in random_calls("triton", times(LAYOUTS), seed=6):
-        names: dict[str, object] = {}
-        exec(calls.source.code, names)
-        function = names[calls.source.name]
-        is_wide = "tl.int64" in calls.source.code
-        wide += is_wide
-        rows = [
-            [Scalar(number, 64 if number >> 31 not in (0, -1) else 32) for number in row]
-            for row in calls.rows
-        ]
-        results = [function(*row) for row in rows]  # type: ignore[operator]
-        lists = [result if isinstance(result, tuple) else (result,) for result in results]
-        calls.judge([tuple(r.value if isinstance(r, Scalar) else r for r in row) for row in lists])
+        wide += "tl.int64" in calls.source.code
+        run_triton(calls)
     assert wide > times(LAYOUTS) / 10
 
 

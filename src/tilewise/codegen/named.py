@@ -119,7 +119,9 @@ def _function(
     what = f"the flat index ({index.order})" if index.flat else f"the index {where}"
     sentences = [f"{call}: where the element lives, as {where}{counts}."]
     if inverse:
-        sentences = [f"{call}: {what} of the element that lives there{counts.replace(', c', '; places are c')}."]
+        sentences = [
+            f"{call}: {what} of the element that lives there{counts.replace(', c', '; places are c')}."
+        ]
     elif index.flat:
         sentences.append(f"{spelled[0]} is the flat index ({index.order}).")
     said = ", ".join(map(str, ranges)) + "; " + ", ".join(map(str, results))
@@ -203,10 +205,10 @@ def _digits(value: str, iters: Sequence[Iter], words: Words) -> list[tuple[str, 
         it = iters[place]
         text = value
         if not (isinstance(weight, int) and weight == 1):
-            text = f"{text} {words.division} {words.number(weight)}"
+            text = f"{text} {words.division} {words.divisor(weight)}"
         if place:
             text = f"({text})" if " " in text else text
-            text = f"{text} % {words.number(it.extent)}"
+            text = f"{text} % {words.divisor(it.extent)}"
         if not (isinstance(it.extent, int) and it.extent == 1):
             found.append((text, it))
         weight = weight * it.extent
@@ -245,11 +247,11 @@ def _index_of(
         digit = (
             flat
             if isinstance(weight, int) and weight == 1
-            else f"{flat} {words.division} {words.number(weight)}"
+            else f"{flat} {words.division} {words.divisor(weight)}"
         )
         if place:
             digit = f"({digit})" if " " in digit else digit
-            digit = f"{digit} % {words.number(size)}"
+            digit = f"{digit} % {words.divisor(size)}"
         texts.append(digit)
         weight = weight * size
     ranges = [Range(own, 0, size - 1) for own, size in zip(index.names(layout), sizes, strict=True)]

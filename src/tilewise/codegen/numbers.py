@@ -26,6 +26,11 @@ class Words:
         text, is_sum = self._text(value)
         return f"({text})" if is_sum else text
 
+    def divisor(self, value: Quantity) -> str:
+        """Return a number, as what divides."""
+        text, _ = self._text(value)
+        return f"({text})" if " " in text else text
+
     def sum(self, value: Quantity) -> str:
         """Return a number as an addend."""
         return self._text(value)[0]
@@ -33,7 +38,7 @@ class Words:
     def _text(self, value: Quantity) -> tuple[str, bool]:
         over, by = rooted(value)
         if by > 1:
-            return f"{self.number(over)} {self.division} {by}", True
+            return f"{self.divisor(over)} {self.division} {by}", True
         if isinstance(over, int):
             return str(over), over < 0
         words: list[str] = []
@@ -55,7 +60,7 @@ class Words:
                 f"{atom.over} may be below 0, and this language rounds such a quotient up",
                 hint="say more of its names, or take --as python",
             )
-        return f"({self.number(atom.over)} {self.division} {self.number(atom.by)})"
+        return f"({self.divisor(atom.over)} {self.division} {self.divisor(atom.by)})"
 
     def total(self, terms: Iterable[tuple[str, Quantity]], offset: Quantity) -> str:
         """Return the sum of digits times their strides."""
@@ -87,7 +92,7 @@ class Words:
         """Return a fact as a comparison in the language."""
         if condition.kind == "%":
             sign = "==" if truth else "!="
-            return f"{self.number(condition.over)} % {self.number(condition.by)} {sign} 0"
+            return f"{self.divisor(condition.over)} % {self.divisor(condition.by)} {sign} 0"
         assert isinstance(condition.over, Polynomial)
         sign = condition.kind if truth else "!=" if condition.kind == "==" else "<"
         above = {mono: c for mono, c in condition.over.terms.items() if c > 0 and mono}

@@ -95,5 +95,7 @@ def _named(
         from tilewise.codegen.cute import dynamic_source
 
         code = dynamic_source(layout, name, index, inverse, function.names, function.comment)
-        return Source(lang, name, code, function.arguments, function.results)
-    return Source(lang, name, written(function, lang), function.arguments, function.results)
+    else:
+        code = written(function, lang)
+    given = (*function.arguments, *(Range(own, None, None) for own in function.names))
+    return Source(lang, name, code, given, function.results)

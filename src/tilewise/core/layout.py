@@ -258,8 +258,8 @@ class Layout(Algebra):
         ([M], [])
         """
         vectors = [*self.strides, self.offset, self.outer, *(it.stride for it in self.replica)]
-        numbers = [steps for vector in vectors for _, steps in vector.terms]
-        numbers += [*all_extents(self.shape), *(it.extent for it in self.replica)]
+        numbers: list[Any] = [*all_extents(self.shape), *(it.extent for it in self.replica)]
+        numbers += [steps for vector in vectors for _, steps in vector.terms]
         return [number for number in numbers if type(number) is not int]
 
     def with_numbers(self, number: Callable[[Any], Any]) -> Layout:
