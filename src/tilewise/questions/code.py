@@ -5,11 +5,12 @@
   tilewise code 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' --inverse --coordinates
   tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --lang cute --name tile
   tilewise code 'Swizzle<3,3,3> o S[(64, 64) : (64, 1)]' --dtype bf16 --bytes
+  tilewise code 'S[(M, 64) : (lda, 1)]' --where 'M % 64 == 0, lda >= 64' --lang triton
 
 A place is a number for each axis, in one struct, or a tuple in Python. An index is one argument a mode,
 and with --flat one number: row-major, or in CuTe's order where LAYOUT is in CuTe's dialect. --inverse goes
 from a place that is taken to the index, flat unless --coordinates. Where an element has copies, the last
-argument is the number of the copy.
+argument is the number of the copy. Names of LAYOUT come after all others, and facts of --where are asserts.
 """
 
 from __future__ import annotations
