@@ -17,7 +17,9 @@ from multiprocessing import Pool
 from random import Random
 from typing import Any
 
-from tilewise import LayoutError, NotDecided, S
+from tilewise import LayoutError, NotDecided, S, Swizzle
+from tilewise.check.access import widest
+from tilewise.check.banks import Conflicts, conflicts
 from tilewise.core.cases import Case, cases
 from tilewise.core.known import NOTHING, NameFacts
 from tilewise.core.layout import Layout
@@ -37,6 +39,10 @@ def decided(verdict: Any) -> bool:
     return answer
 
 
+def counts_of(found: Conflicts) -> tuple[int, int, int]:
+    return found.wavefronts, found.ideal, found.ways
+
+
 COMMANDS: dict[str, Callable[[Layout, Layout, tuple[int, ...]], Any]] = {
     "size": lambda a, b, index: a.size,
     "at": lambda a, b, index: a.place(*index),
@@ -54,7 +60,10 @@ COMMANDS: dict[str, Callable[[Layout, Layout, tuple[int, ...]], Any]] = {
     "transpose": lambda a, b, index: a.T,
     "slice": lambda a, b, index: a.slice(*index)[0].layout,
     "group": lambda a, b, index: a.group((2, a.size // 2)),
+    "banks": lambda a, b, index: counts_of(conflicts(a, ACCESSES[index[0]], dtype="f16")),
+    "vector": lambda a, b, index: widest(ACCESSES[index[0]].split(":")[0], a, "f16").bytes,
 }
+ACCESSES = ("row:4B", "col:2B", "ldmatrix.x4", "row:16B")
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,8 @@ def drawn(seed: int) -> Question:
     if command in ("compose", "divide", "tile") and rng.random() < 0.7:
         b = S[rng.choice([2, 4, 8]) : rng.choice([1, 2, 4])]
     index = tuple(rng.choice([0, 0, 1, 3]) for _ in a.shape)
+    if command in ("banks", "vector"):
+        a, index = _tile(rng, names), (rng.randrange(2 if command == "vector" else len(ACCESSES)),)
     known = NOTHING.with_names(*names)
     for own in names:
         conditions = []
@@ -122,6 +133,14 @@ def _layout(rng: Random, names: tuple[str, ...], is_plain: bool) -> Layout:
         if rng.random() < 0.4 and len(extents) > 1:
             strides[0] = named(rng.choice(names))
     return S[tuple(extents) : tuple(strides)] + rng.choice([0, 0, 0, 5])
+
+
+def _tile(rng: Random, names: tuple[str, ...]) -> Layout:
+    """Return a tile of rows whose stride has a name in it, some of them swizzled."""
+    rows, columns, pad = rng.choice([16, 32, 64]), rng.choice([32, 64]), named(rng.choice(names))
+    stride = rng.choice([pad * 8, columns + pad * 8, columns + pad * 2, pad * 64, columns + pad * 64])
+    tile = S[(rows, columns) : (stride, 1)]
+    return Swizzle(3, 3, 3) @ tile if rng.random() < 0.3 else tile
 
 
 def in_numbers(answer: Any, values: dict[str, int]) -> Any:
