@@ -492,7 +492,7 @@ class Polynomial:
     __repr__ = __str__
 
     def __format__(self, spec: str) -> str:
-        return format(str(self), "" if spec[-1:] in ("x", "d") else spec)
+        return format(str(self), "" if spec[-1:] in ("x", "d", ",") else spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Polynomial, (self.terms,)

@@ -96,6 +96,26 @@ def looks_like_cute(text: str) -> bool:
     return re.match(_BEGINS, text.lstrip()) is not None and re.search(_OTHERS, text) is None
 
 
+def named_sizes(text: str, before: int = 0) -> tuple[str, list[str]]:
+    """Return a text of CuTe with names for its dynamic values, and the facts about them.
+
+    >>> named_sizes("(?,64):(?{i64 div=8},1)")
+    ('(d0,64):(d1,1)', ['d0 <= 2147483647', 'd1 % 8 == 0'])
+    """
+    if not (looks_like_cute(text) or re.match(rf"\s*(?:{CUTE})", text)):
+        return text, []
+    facts: list[str] = []
+
+    def named(found: re.Match[str]) -> str:
+        name, said = f"d{before + len(facts)}", found[1] or ""
+        divisor = re.search(r"\bdiv\s*=\s*(\d+)", said)
+        most = "" if "i64" in said else f"{name} <= {2**31 - 1}"
+        facts.append(f"{name} % {divisor[1]} == 0" if divisor else most or name)
+        return name
+
+    return re.sub(r"\?(?:\{([^{}]*)\})?", named, text), facts
+
+
 def has_rows_below(text: str) -> bool:
     """Return True if a text has a shape and strides in its first line, and more lines.
 

@@ -67,6 +67,15 @@ if TYPE_CHECKING:
         shape: ShapeText | None
 
 
+
+class NamesWanted(BaseException):
+    """A text has sizes that are not known: the question is one for all their values, with facts about them."""
+
+    def __init__(self, facts: Sequence[str]) -> None:
+        super().__init__(facts)
+        self.facts = facts
+
+
 _MAY_HAVE_NAMES = (Layout, Polynomial, tuple, list)
 """Kinds of values that may have names in them; texts have those of `where`."""
 
@@ -148,13 +157,17 @@ def _in_cases(function: Answering) -> Answering:
     def answered(*words: Any, **options: Any) -> Any:
         given = {**dict(zip(positions, words, strict=False)), **options}
         where = given.pop("where", ())
-        if not where and not any(type(value) in _MAY_HAVE_NAMES for value in given.values()):
-            return function(*words, **options)
-        from tilewise.questions.cases import by_cases, has_names
+        try:
+            if not where and not any(type(value) in _MAY_HAVE_NAMES for value in given.values()):
+                return function(*words, **options)
+            from tilewise.questions.cases import by_cases, has_names
 
-        if not where and not has_names(given):
-            return function(*words, **options)
-        return by_cases(function, given, where)
+            if not where and not has_names(given):
+                return function(*words, **options)
+            return by_cases(function, given, where)
+        except NamesWanted as wanted:
+            said = [where] if isinstance(where, str) else [*where]
+            return answered(**given, where=[*filter(None, said), *wanted.facts])
 
     return answered  # type: ignore[return-value]
 

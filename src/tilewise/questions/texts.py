@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from tilewise.core.errors import LayoutError, of_kind
@@ -14,11 +15,11 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import names_now
 from tilewise.core.shapes import as_shape, extents_of, spell
-from tilewise.questions.asking import option_of
+from tilewise.questions.asking import NamesWanted, option_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
     from tilewise.notation.dialects import Reading as Told
     from tilewise.notation.read import Options
@@ -75,6 +76,8 @@ class Texts:
         """For each text, the axes along which its copies are parts of a sum."""
         self._reads_sums = sums
         self._texts: list[str] = []
+        self._named: dict[str, str] = {}
+        """{a text with sizes that are not known: the same with names for them}."""
         self._asked_in = asked_shape
         """The shape of the question, which is the tensor's where a text has none."""
         self._option = "--tensor" if own_shape else "--shape"
@@ -146,8 +149,25 @@ class Texts:
         other.__dict__ = {**self.__dict__, "dtype": dtype or self.dtype}
         return other
 
+    def _with_sizes(self, text: str) -> str:
+        """Return a text with names for the sizes that are not known, each a `?` in CuTe's dialect."""
+        if "?" not in text:
+            return text
+        from tilewise.notation.cute import named_sizes
+
+        if text not in self._named:
+            before = sum(own.count("?") for own in self._named)
+            self._named[text], facts = named_sizes(text, before)
+            if not all(fact.split()[0] in self.let for fact in facts):
+                raise NamesWanted(facts)
+            if facts:
+                names = ", ".join(fact.split()[0] for fact in facts)
+                self.note(f"sizes that are not known, ?, have names, in their order: {names}")
+        return self._named[text]
+
     def _reading(self, text: str, as_counted: bool) -> Told:
         """Return what a text says, read as the options tell; the shape is for a text without its own."""
+        text = self._with_sizes(text)
         if is_document(text):
             from tilewise.notation.dialects import Reading as Told
 
@@ -510,11 +530,17 @@ def _content(path: str) -> str:
 
 
 def _standard_input() -> str:
+    """Return the text of standard input: a question that has several cases reads it in each."""
     if sys.stdin is None:
         raise LayoutError("TW402", "there is no standard input to read")
-    binary = getattr(sys.stdin, "buffer", None)
+    return _all_of(sys.stdin)
+
+
+@lru_cache(maxsize=1)
+def _all_of(stream: TextIO) -> str:
+    binary = getattr(stream, "buffer", None)
     try:
-        return (binary.read().decode() if binary else sys.stdin.read()).strip()
+        return (binary.read().decode() if binary else stream.read()).strip()
     except UnicodeDecodeError as error:
         raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
     except OSError as error:
