@@ -228,21 +228,23 @@ class NumberCursor(Cursor):
             other = self.factor()
             if sign.text == "*":
                 value *= other
-            elif is_named(value) or is_named(other):
-                if not whole(value, other):
-                    reason = f"{value} // {other} leaves a rest"
-                    raise self.error(
-                        "TW101", reason, self.since(start), "ceildiv(a, b) and floordiv(a, b) round"
-                    )
-                value = floor_of(value, other)  # type: ignore[assignment]  # a number with names is one here
-            elif other == 0 or value % other:
-                reason = "division by 0" if other == 0 else f"{value} // {other} leaves a rest"
-                raise self.error("TW101", reason, self.since(start), "only exact quotients are numbers here")
             else:
-                value //= other
+                value = self.quotient(value, other, self.since(start))
             with self.blame(start):
                 as_int(value, "a product")
         return value
+
+    def quotient(self, value: int, by: int, span: Span) -> int:
+        """Return an exact quotient."""
+        if is_named(value) or is_named(by):
+            if not whole(value, by):
+                hint = "ceildiv(a, b) and floordiv(a, b) round"
+                raise self.error("TW101", f"{value} // {by} leaves a rest", span, hint)
+            return floor_of(value, by)  # type: ignore[return-value]  # a number with names is one here
+        if by == 0 or value % by:
+            reason = "division by 0" if by == 0 else f"{value} // {by} leaves a rest"
+            raise self.error("TW101", reason, span, "only exact quotients are numbers here")
+        return value // by
 
     def factor(self) -> int:
         """Take a number with or without a sign before it."""

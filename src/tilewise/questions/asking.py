@@ -67,9 +67,8 @@ if TYPE_CHECKING:
         shape: ShapeText | None
 
 
-
 class NamesWanted(BaseException):
-    """A text has sizes that are not known: the question is one for all their values, with facts about them."""
+    """A text has sizes that are not known: the question is one for all their values, with facts."""
 
     def __init__(self, facts: Sequence[str]) -> None:
         super().__init__(facts)

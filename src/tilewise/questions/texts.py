@@ -150,8 +150,13 @@ class Texts:
         return other
 
     def _with_sizes(self, text: str) -> str:
-        """Return a text with names for the sizes that are not known, each a `?` in CuTe's dialect."""
+        """Return a text with names for the sizes that are not known, each a `?` in CuTe's dialect.
+
+        Sizes of arrays have names of their own.
+        """
         if "?" not in text:
+            if text[:1].islower() or text[:1] in "\"'":
+                self._take_names_of_array(text)
             return text
         from tilewise.notation.cute import named_sizes
 
@@ -164,6 +169,15 @@ class Texts:
                 names = ", ".join(fact.split()[0] for fact in facts)
                 self.note(f"sizes that are not known, ?, have names, in their order: {names}")
         return self._named[text]
+
+    def _take_names_of_array(self, text: str) -> None:
+        from tilewise.notation.dialects import dialect_of
+
+        found = dialect_of(text)
+        if found is not None and found.name == "array":
+            new = [own for own in found.module.names_in(text) if own not in self.let]
+            if new:
+                raise NamesWanted(new)
 
     def _reading(self, text: str, as_counted: bool) -> Told:
         """Return what a text says, read as the options tell; the shape is for a text without its own."""

@@ -107,6 +107,11 @@ _DTENSOR = (
     r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\)|Shard\([^()]*\)|Replicate\(\s*\))+\s+on\b"
 )
 
+_SIZES = r"\[[\w\s,*+/()-]*\]"
+_TYPE = r"(?:(?:b?f|float|bfloat|u?int|[isu])\d\w*|b8|bool)"
+_STRIDED = r"(?:\w+\.)*(?:empty_strided\w*|assert_size_stride|reinterpret_tensor|as_strided)\("
+_SIZED = rf"[\"']?{_TYPE}{_SIZES}(?:{_SIZES})?(?:[a-z]+(?::\d+)?)?[\"']?\s*$|{_STRIDED}"
+
 _LIST = [
     Dialect(
         "triton",
@@ -128,6 +133,12 @@ _LIST = [
         "dtensor",
         "placements of torch's DTensor: (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))",
         _DTENSOR,
+    ),
+    Dialect(
+        "array",
+        "arrays with sizes and strides: f32[s77, 64][64, 1]cuda:0, f32[b,128], empty_strided(...)",
+        _SIZED,
+        writes=False,
     ),
     Dialect(
         "function",
