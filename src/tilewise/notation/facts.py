@@ -4,6 +4,9 @@ facts    =  fact { ("," | "and") fact }
 fact     =  number sign number { sign number }  |  name
 sign     =  "<" | "<=" | ">" | ">=" | "==" | "!="
 number   =  a sum of products, as in an extent, and `a % b`
+
+Facts of others are read too: `mod(b, 8) == 0` of JAX, `Eq(Mod(s0, 8), 0)` of torch, and the arguments of a
+kernel of Triton, `%M: i32 {tt.divisibility = 16 : i32}`.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ def read_facts(text: str, known: NameFacts = NOTHING) -> NameFacts:
     >>> known.names
     ('M', 'lda', 'N')
     """
-    reader = _Reader(text)
+    reader = _Reader(_of_triton(text) or _of_calls(text))
     while True:
         known = reader.fact(known)
         if reader.next.kind == END:
@@ -55,6 +58,38 @@ def read_facts(text: str, known: NameFacts = NOTHING) -> NameFacts:
         if not (reader.accept(",") or reader.accept("and")):
             hint = "facts have commas between them: 'M % 64 == 0, lda >= N'"
             raise reader.error("TW004", f"expected a comparison, found {reader.next}", hint=hint)
+
+
+_ARGUMENT = re.compile(r"%(\w+)\s*:\s*i(32|64)\b\s*(\{[^{}]*\})?")
+_SIGNS = {"Eq": "==", "Ne": "!=", "Ge": ">=", "Le": "<=", "Gt": ">", "Lt": "<"}
+
+
+def _of_triton(text: str) -> str:
+    """Return the facts of a kernel's integer arguments, or nothing where a text has none.
+
+    >>> _of_triton("tt.func @k(%x: !tt.ptr<f32>, %M: i32 {tt.divisibility = 16 : i32}, %n: i64)")
+    'M % 16 == 0, M <= 2147483647, n'
+    """
+    facts = []
+    for name, bits, attributes in _ARGUMENT.findall(text):
+        divisor = re.search(r"tt\.divisibility\s*=\s*(\d+)", attributes)
+        facts += [f"{name} % {divisor[1]} == 0"] if divisor else []
+        facts += [f"{name} <= {2**31 - 1}"] if bits == "32" else [] if divisor else [name]
+    return ", ".join(facts)
+
+
+def _of_calls(text: str) -> str:
+    """Return facts in the notation, whose rests and comparisons may be calls.
+
+    >>> _of_calls("mod(b, 8) == 0, Eq(Mod(s0, 8), 0), Ge(s1, 2)")
+    '(b) % (8) == 0, (s0) % (8) == 0, s1 >= 2'
+    """
+    text = re.sub(r"\b[mM]od\(([^(),]+),\s*([^(),]+)\)", r"(\1) % (\2)", text)
+    return re.sub(
+        r"\b(Eq|Ne|Ge|Le|Gt|Lt)\(((?:[^(),]|\([^()]*\))+),\s*((?:[^(),]|\([^()]*\))+)\)",
+        lambda found: f"{found[2]} {_SIGNS[found[1]]} {found[3]}",
+        text,
+    )
 
 
 def _scan(source: str) -> Iterator[Token]:

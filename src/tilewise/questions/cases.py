@@ -40,7 +40,12 @@ def by_cases(
     def asked(facts: NameFacts) -> Report:
         return ask(**{name: filled(value, facts) for name, value in values.items()})
 
-    return _report(cases(asked, known))
+    found = cases(asked, known)
+    reports: list[Report] = [case.answer for case in found if case.error is None]
+    shared = (
+        [note for note in reports[0].asides if all(note in own.asides for own in reports)] if reports else []
+    )
+    return _report(found).noted(*shared)
 
 
 def _report(found: Sequence[Case]) -> Report:

@@ -1,0 +1,74 @@
+"""Texts of others whose sizes are not known: CuTe's `?`, arrays of torch and JAX, facts of Triton."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewise import LayoutError, at, banks, info, same, vector
+from tilewise.notation.dialects import DIALECTS
+from tilewise.notation.dialects.array import names_in
+
+
+def test_dynamic_values_of_cute_are_names() -> None:
+    report = at("(?,64):(?{i64 div=8},1)", (0, 5), where="d1 >= 64")
+    assert "5@m" in report.shown()
+    assert any("d0, d1" in note for note in report.asides)
+    assert same("(?,64):(?,1)", "(?,64):(?,1)", where="d0 == d2, d1 == d3").answer is True
+    found = same("(?,64):(?,1)", "(?,64):(64,1)", where="d0 == d2, d0 >= 2")
+    assert found.contents["if"] == "d1 == 64"
+    assert vector("(64,64):(?{div=8},1)", "bf16", access="row:16B").answer is True
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("f32[s77, 64][64, 1]cuda:0", "64*s77 elements"),
+        ("f32[b,4*k]", "4*b*k elements"),
+        ("reinterpret_tensor(buf0, (s0, 8, 64), (512, 64, 1), 0)", "512*s0 elements"),
+        (
+            "empty_strided_cuda((((127 + s0)//128), 64), (64, 1), torch.bfloat16)",
+            "64*ceildiv(s0, 128) elements",
+        ),
+    ],
+)
+def test_symbolic_sizes_are_names(text: str, wanted: str) -> None:
+    assert wanted in info(text).shown()
+
+
+def test_sizes_with_values_are_numbers() -> None:
+    report = info("f32[s0, 64][64, 1]cpu", let={"s0": 8})
+    assert "cases" not in report.contents
+    assert "512 elements" in report.shown()
+
+
+def test_names_of_an_array_are_found() -> None:
+    assert names_in("bf16[s0, 2*s1][2*s1, 1]cuda:0") == ["s0", "s1"]
+    assert names_in("bf16[8, 2]") == []
+    assert DIALECTS["array"].has_the_looks('"f32[s77, 64][64, 1]cuda:0"')
+    assert not DIALECTS["array"].has_the_looks("f32[8,128]{1,0}")
+
+
+ARGUMENTS = (
+    "tt.func public @k(%a: !tt.ptr<bf16> {tt.divisibility = 16 : i32}, "
+    "%lda: i32 {tt.divisibility = 16 : i32}, %n: i32) attributes {noinline = false}"
+)
+
+
+@pytest.mark.parametrize("facts", [ARGUMENTS, "mod(lda, 16) == 0", "Eq(Mod(lda, 16), 0), Ge(lda, 64)"])
+def test_facts_of_others_are_read(facts: str) -> None:
+    assert vector("S[(64, 64) : (lda, 1)]", "bf16", access="row:16B", where=facts).answer is True
+
+
+def test_a_broken_fact_is_shown() -> None:
+    with pytest.raises(LayoutError, match="expected a comparison"):
+        vector("S[(64, 64) : (lda, 1)]", "bf16", access="row:16B", where="Ge(lda, 64")
+
+
+def test_bank_conflicts_by_the_rest_of_a_stride() -> None:
+    tile = "S[(64, 64) : (64 + pad, 1)]"
+    report = banks(tile, "f16", access="ldmatrix.x4", where="pad % 8 == 0, pad >= 8")
+    free = [case["if"] for case in report.cases if case["excess"] == 0]
+    assert free == ["pad % 16 != 0"]
+    for pad in (8, 16, 24, 32, 64):
+        numbers = banks(tile, "f16", access="ldmatrix.x4", let={"pad": pad})
+        assert (numbers.excess == 0) == (pad % 16 != 0)
