@@ -28,6 +28,7 @@ from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
 from tilewise.core.chains import swizzle_chain
 from tilewise.core.facts import Verdict, disjoint_steps
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
+from tilewise.core.polynomials import is_named
 from tilewise.core.shapes import all_extents
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
@@ -203,7 +204,7 @@ def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
     """
     extents = [it.extent for it in (*a.replica, *b.replica)]
     extents += all_extents(a.shape) + all_extents(b.shape)
-    if a.outer != b.outer or any(extent & extent - 1 for extent in extents):
+    if any(map(is_named, extents)) or a.outer != b.outer or any(extent & extent - 1 for extent in extents):
         return None
     axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
     maps = [affine_map(_copies_in_front(layout, axes)) for layout in (a, b)]
