@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
-from tilewise import LayoutError, at, banks, info, same, vector
+from tilewise import LayoutError, at, banks, info, same, show, table, vector
 from tilewise.notation.dialects import DIALECTS
 from tilewise.notation.dialects.array import names_in
 
@@ -72,3 +76,30 @@ def test_bank_conflicts_by_the_rest_of_a_stride() -> None:
     for pad in (8, 16, 24, 32, 64):
         numbers = banks(tile, "f16", access="ldmatrix.x4", let={"pad": pad})
         assert (numbers.excess == 0) == (pad % 16 != 0)
+
+
+def test_a_picture_is_drawn_for_values_of_the_names() -> None:
+    report = show("S[(M, 8) : (lda, 1)]", where="M, lda >= 8", let={"M": 3, "lda": 12}, ascii=True)
+    assert "2 | 24 25" in report.shown()
+    assert report.asides == ("drawn for M = 3, lda = 12; for all values an element is at i * lda + j",)
+    swizzled = show("Swizzle<3,0,3> o S[(M, 8) : (8, 1)]", where="M % 8 == 0", ascii=True)
+    assert "at m = i * 8 + j, m ^ ((m & 0x38) >> 3)" in swizzled.asides[0]
+    rows = table("S[(M, 4) : (lda, 1)]", where="M, lda >= 8", let={"M": 2})
+    assert rows.shape == (2, 4)
+    with pytest.raises(LayoutError, match="an extent must be positive"):
+        show("S[(M, 8) : (8, 1)]", where="M <= 0")
+
+
+def test_answers_do_not_hang_on_the_order_of_sets() -> None:
+    words = ["banks", "S[(64, 64) : (64 + pad, 1)]", "--dtype", "f16", "--access", "ldmatrix.x4"]
+    words += ["--where", "pad % 8 == 0, pad <= 64"]
+    answers = {
+        subprocess.run(
+            [sys.executable, "-m", "tilewise", *words],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "013"
+    }
+    assert len(answers) == 1

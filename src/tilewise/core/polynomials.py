@@ -277,20 +277,21 @@ class Polynomial:
         return self._key
 
     @property
-    def atoms(self) -> set[Atom]:
-        """Return the names and quotients in it, also those inside of quotients."""
-        found: set[Atom] = set()
+    def atoms(self) -> list[Atom]:
+        """Return the names and quotients in it, also those inside of quotients, each once."""
+        found: dict[Atom, None] = {}
         for mono in self.terms:
             for atom in mono:
-                found.add(atom)
+                found[atom] = None
                 if isinstance(atom, Quotient):
-                    found |= atom.over.atoms | (atom.by.atoms if isinstance(atom.by, Polynomial) else set())
-        return found
+                    inside = (atom.over, atom.by) if isinstance(atom.by, Polynomial) else (atom.over,)
+                    found |= dict.fromkeys(inner for part in inside for inner in part.atoms)
+        return [*found]
 
     @property
-    def symbols(self) -> set[Symbol]:
+    def symbols(self) -> list[Symbol]:
         """Return the symbols in it."""
-        return {atom for atom in self.atoms if isinstance(atom, Symbol)}
+        return [atom for atom in self.atoms if isinstance(atom, Symbol)]
 
     @property
     def parts(self) -> list[tuple[Quantity, int]]:

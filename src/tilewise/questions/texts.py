@@ -66,7 +66,7 @@ class Texts:
         if where:
             raise misused("--where says facts where an answer takes numbers", "give names values: --let M=64")
         self.dtype: Any = dtype
-        self.let = self._with_names(let if isinstance(let, Mapping) else _values(let))
+        self.let = self._with_names(values_in(let))
         self.storage = [name for names in _listed(storage) for name in names.split(",")]
         self.unit, self.dialect, self.triton = unit, dialect, triton
         self.part = _listed(part)
@@ -503,8 +503,10 @@ def _listed(given: Iterable[str] | str) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _values(words: Iterable[str]) -> dict[str, int]:
+def values_in(words: Mapping[str, int] | Iterable[str]) -> Mapping[str, int]:
     """Return {name: value} of words such as M=4096."""
+    if isinstance(words, Mapping):
+        return words
     values = {}
     for spelled in _listed(words):
         name, equals, value = (part.strip() for part in spelled.partition("="))
