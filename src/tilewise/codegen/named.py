@@ -76,7 +76,7 @@ def _function(
     """Return the function whose result is a place of the layout `shown`: the layout, or its inverse."""
     inverse = shown is not layout
     used = {own for number in layout.named_numbers for own in _names_in(number)}
-    used |= {own for condition, _ in facts.path for own in _names_of(condition)}
+    used |= {own for condition, _ in facts.path for own in condition.names}
     given_names = [own for own in facts.meanings if own in used]
     free = FreeNames([name, *given_names])
     words = Words("//" if lang in ("python", "triton") else "/", facts if lang != "python" else None)
@@ -125,7 +125,7 @@ def _function(
     elif index.flat:
         sentences.append(f"{spelled[0]} is the flat index ({index.order}).")
     said = ", ".join(map(str, ranges)) + "; " + ", ".join(map(str, results))
-    asserts = tuple(words.condition(own, truth) for own, truth in facts.said if _names_of(own) <= used)
+    asserts = tuple(words.condition(own, truth) for own, truth in facts.said if own.names <= used)
     return NamedFunction(
         name,
         tuple(ranges),
@@ -271,10 +271,6 @@ def _size(iters: Iterable[Iter]) -> Quantity:
 def _names_in(value: Quantity) -> list[str]:
     over, _ = rooted(value)
     return sorted(own.name for own in over.symbols) if isinstance(over, Polynomial) else []
-
-
-def _names_of(condition: Condition) -> set[str]:
-    return {*_names_in(condition.over), *_names_in(condition.by)}
 
 
 def _copies(layout: Layout) -> tuple[Sequence[Iter], Vector]:

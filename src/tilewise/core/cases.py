@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NameFacts
-from tilewise.core.polynomials import Condition, Effort, LeftOpen, Stuck, given
+from tilewise.core.polynomials import Condition, Effort, LeftOpen, Stuck, given, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,10 +98,23 @@ def conditions(found: Sequence[Case], wanted: Iterable[Case]) -> list[list[tuple
     """Return the conditions of some cases, as alternatives: each a list that holds together.
 
     Cases that differ in one condition alone are joined, and a condition is left out of an alternative where
-    all cases that the others admit are wanted.
+    all cases that the others admit are wanted. Where one condition alone tells the other cases, its opposite
+    tells these.
     """
     chosen = [*wanted]
     others = [case for case in found if all(case is not own for own in chosen)]
+    alternatives = _alternatives(found, chosen, others)
+    if len(alternatives) > 1 and others:
+        opposite = _alternatives(found, others, chosen)
+        if len(opposite) == 1 and len(opposite[0]) == 1:
+            ((condition, truth),) = opposite[0]
+            return [[(condition, not truth)]]
+    return alternatives
+
+
+def _alternatives(
+    found: Sequence[Case], chosen: Sequence[Case], others: Sequence[Case]
+) -> list[list[tuple[Condition, bool]]]:
     alternatives: list[list[tuple[Condition, bool]]] = []
     for case in chosen:
         kept = [*case.path]
@@ -154,7 +167,23 @@ def _without_implied(
         fewer = [own for own in kept if own is not part]
         if _implies(known, fewer, [part]):
             kept = fewer
-    return kept
+    return _as_bounds(known, kept)
+
+
+def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> list[tuple[Condition, bool]]:
+    """Return conditions with bounds for exceptions at the ends of a name: M >= 2 for M != 0 and M != 1."""
+    facts = _with(known, parts)
+    if facts is None:
+        return [*parts]
+    for name in known.names:
+        low, high = facts.ends(name)
+        own = [part for part in parts if part[0].kind != "%" and part[0].names == {name}]
+        bounds = [(Condition(">=", named(name) - low), True)] if low > known.ends(name)[0] else []
+        bounds += [(Condition(">=", high - named(name)), True)] if high < known.ends(name)[1] else []
+        others = [part for part in parts if part not in own]
+        if len(bounds) < len(own) and _implies(known, [*others, *bounds], own):
+            parts = [*others, *bounds]
+    return [*parts]
 
 
 def _admits(parts: Sequence[tuple[Condition, bool]], case: Case) -> bool:

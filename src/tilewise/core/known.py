@@ -90,6 +90,12 @@ class NameFacts:
     def bounds_of(self, own: Symbol) -> Bounds:
         return self.bounds.get(own, (0, LARGEST))
 
+    def ends(self, name: str) -> Bounds:
+        """Return numbers between which a name lies."""
+        value = self.meanings.get(name, 0)
+        low, high = self._low(value), self._low(-value)
+        return 0 if low is None else low, LARGEST if high is None else -high
+
     # -- deciding --------------------------------------------------------------------------------------
 
     def decided(self, condition: Condition) -> bool | None:
@@ -145,6 +151,10 @@ class NameFacts:
         for fact, truth in self.facts:
             if fact.kind == "==" and _alike(fact.over, one):
                 return truth
+            if fact.kind == "%" and not truth and isinstance(fact.by, int):
+                for apart in (fact.over - one, fact.over + one):  # at 0 the divisor would divide
+                    if isinstance(apart, int) and apart % fact.by == 0:
+                        return False
         if self._least(one - 1) or self._least(-one - 1):
             return False
         # >= 0 and <= 0 is 0

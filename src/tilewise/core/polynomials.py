@@ -134,6 +134,12 @@ class Condition:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    @property
+    def names(self) -> set[str]:
+        """Return the names in it."""
+        parts = (rooted(self.over)[0], rooted(self.by)[0])
+        return {own.name for part in parts if isinstance(part, Polynomial) for own in part.symbols}
+
     def holds(self, values: Mapping[str, int]) -> bool:
         """Return the truth for values of all names."""
         over, by = valued(self.over, values), valued(self.by, values)
