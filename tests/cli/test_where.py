@@ -66,7 +66,9 @@ def test_a_name_has_a_value_or_facts(tilewise):
 
 
 def test_what_takes_numbers_is_not_decided(tilewise):
-    assert tilewise("table", TILE, "--where", "M >= 2, lda >= 64").code == 3
+    assert (
+        tilewise("match", TILE, "--operand", "A", "--dtype", "bf16", "--where", "M >= 2, lda >= 64").code == 3
+    )
 
 
 def test_layouts_with_names_are_values_in_python():

@@ -405,9 +405,10 @@ class NameFacts:
                 rest = -constant // shared * pow(times // shared, -1, unit) % unit
                 low, high = self.bounds_of(own)
                 part = _part(own, unit, rest)
-                changed = replace_bounds(self, part, (-(-(low - rest) // unit), (high - rest) // unit))
-                if changed.bounds[part][0] > changed.bounds[part][1]:
-                    return None
+                first, last = -(-(low - rest) // unit), (high - rest) // unit
+                if first >= last:
+                    return self._with_meaning(own, unit * first + rest) if first == last else None
+                changed = replace_bounds(self, part, (first, last))
                 return changed._with_meaning(own, unit * symbol(part) + rest, checked=True)
         elif isinstance(over, Polynomial) and (whole := _itself(over)) is not None:
             part, (low, high) = _quotient_of(whole, by), self.bounds_of(whole)
