@@ -248,6 +248,16 @@ def given(facts: Facts, effort: Effort | None = None) -> Iterator[None]:
         _facts.reset(before)
 
 
+@contextmanager
+def outside() -> Iterator[None]:
+    """Leave the case at hand: no facts decide, and names have no values."""
+    before = _facts.set((None, None))
+    try:
+        yield
+    finally:
+        _facts.reset(before)
+
+
 def spend() -> None:
     """Count a bound that a question takes."""
     _, effort = _facts.get()
@@ -525,7 +535,7 @@ def facts_now(numbers: Iterable[Quantity]) -> Facts:
 
 
 def is_same(one: Quantity, other: Quantity) -> bool:
-    """Return True if two numbers are alike as they are written; no case is asked for."""
+    """Return True if two numbers are alike as they are written; this asks for no case."""
     apart = one - other
     return isinstance(apart, int) and apart == 0
 
@@ -639,7 +649,7 @@ def _without_factors(value: Polynomial) -> Quantity:
 
 
 def _is_positive(value: Quantity) -> bool:
-    """Return True for a number that is known to be 1 or more; no case is asked for."""
+    """Return True for a number that is known to be 1 or more; this asks for no case."""
     if isinstance(value, int):
         return value >= 1
     asked = _plainly(Condition(">=", value - 1))
@@ -708,7 +718,7 @@ def only(first: Quantity, last: Quantity) -> Quantity:
 
 
 def is_whole(over: Quantity, by: Quantity) -> bool:
-    """Return True for a quotient that is known to leave no rest; no case is asked for."""
+    """Return True for a quotient that is known to leave no rest; this asks for no case."""
     return bool(_decided(Condition("%", over, by)))
 
 

@@ -75,9 +75,6 @@ class NamesWanted(BaseException):
         self.facts = facts
 
 
-DRAWN = ("show", "table")
-"""Questions that are answered for some values of names: they list elements."""
-
 _MAY_HAVE_NAMES = (Layout, Polynomial, tuple, list)
 """Kinds of values that may have names in them; texts have those of `where`."""
 
@@ -162,11 +159,11 @@ def _in_cases(function: Answering) -> Answering:
         try:
             if not where and not any(type(value) in _MAY_HAVE_NAMES for value in given.values()):
                 return function(*words, **options)
-            from tilewise.questions.cases import by_cases, for_values, has_names
+            from tilewise.questions.cases import by_cases, has_names
 
             if not where and not has_names(given):
                 return function(*words, **options)
-            return (for_values if function.__name__ in DRAWN else by_cases)(function, given, where)
+            return by_cases(function, given, where)
         except NamesWanted as wanted:
             said = [where] if isinstance(where, str) else [*where]
             return answered(**given, where=[*filter(None, said), *wanted.facts])

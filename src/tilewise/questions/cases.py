@@ -6,21 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tilewise.core.cases import Case, cases, condition_text, conditions
-from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.known import NameFacts, known_of, with_all
+from tilewise.core.errors import NotDecided, Refused
+from tilewise.core.known import NameFacts, known_of
 from tilewise.core.layout import Layout
-from tilewise.core.polynomials import Condition, Polynomial, given, named, valued
+from tilewise.core.polynomials import Polynomial, given
 from tilewise.core.vectors import Vector
 from tilewise.questions.report import Report, as_json, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-MOST_DRAWN = 40
-"""Values of the names that a picture is tried for, at most."""
-_READING = ("dtype", "storage", "unit", "dialect", "part", "triton", "tensor")
 
 
 def has_names(values: Mapping[str, Any]) -> bool:
@@ -36,7 +31,11 @@ def by_cases(
     Where cases differ in yes and no, the report has the condition of yes, and a witness for no; where they
     differ otherwise, it has each case.
     """
-    known = _known(values, where)
+    from tilewise.notation.facts import read_facts
+
+    known = known_of(number for value in values.values() for number in _numbers_of(value))
+    for text in [where] if isinstance(where, str) else where:
+        known = read_facts(text, known)
 
     def asked(facts: NameFacts) -> Report:
         return ask(**{name: filled(value, facts) for name, value in values.items()})
@@ -47,61 +46,6 @@ def by_cases(
         [note for note in reports[0].asides if all(note in own.asides for own in reports)] if reports else []
     )
     return _report(found).noted(*shared)
-
-
-def _known(values: Mapping[str, Any], where: str | Sequence[str]) -> NameFacts:
-    from tilewise.notation.facts import read_facts
-
-    known = known_of(number for value in values.values() for number in _numbers_of(value))
-    for text in [where] if isinstance(where, str) else where:
-        known = read_facts(text, known)
-    return known
-
-
-def for_values(
-    ask: Callable[..., Report], values: Mapping[str, Any], where: str | Sequence[str] = ()
-) -> Report:
-    """Return the report of a question that draws, for values of the names: small ones, or those of --let."""
-    from tilewise.questions.texts import values_in
-
-    let = values_in(values.get("let", ()))
-    said_of = known = _known(values, where)
-    for name in known.names:
-        if name in let:
-            known = with_all(known, Condition("==", named(name) - let[name]))
-    found = sorted(
-        known.values(MOST_DRAWN), key=lambda own: [value < 2 for value in own.values()].count(True)
-    )
-    no: LayoutError | None = None
-    for numbers in found:
-        drawn = {name: _in_numbers(value, numbers) for name, value in values.items()}
-        try:
-            report = ask(**{**drawn, "let": {**let, **numbers}})
-        except LayoutError as error:  # as of an extent of 0
-            no = no or error
-            continue
-        said = ", ".join(f"{name} = {value}" for name, value in numbers.items())
-        return report.noted(f"drawn for {said}{_formula(values, said_of)}")
-    raise no or NotDecided("no values were found that fit the facts", hint="say some: --let M=64")
-
-
-def _formula(values: Mapping[str, Any], known: NameFacts) -> str:
-    """Return the place of an element, for all values of the names, as the end of a sentence; or nothing."""
-    from tilewise.codegen import source_of
-    from tilewise.questions.texts import Texts
-
-    def written(facts: NameFacts) -> str:
-        layout = values["layout"]
-        options = {name: values[name] for name in _READING if name in values}
-        own = filled(layout, facts) if isinstance(layout, Layout) else Texts(**options).layout(layout)
-        lines = map(str.strip, source_of(own, "python").code.splitlines()[1:])
-        steps = [line.removeprefix("return ") for line in lines if not line.startswith(("#", "assert"))]
-        return ", ".join(steps)
-
-    found = cases(written, known)
-    if len(found) != 1 or found[0].error is not None:
-        return ""
-    return f"; for all values an element is at {found[0].answer}"
 
 
 def _report(found: Sequence[Case]) -> Report:
@@ -214,17 +158,6 @@ def filled(value: Any, facts: NameFacts) -> Any:
         return {name: filled(part, facts) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return type(value)(filled(part, facts) for part in value)
-    return value
-
-
-def _in_numbers(value: Any, numbers: Mapping[str, int]) -> Any:
-    """Return a value of a question with numbers for its names."""
-    if isinstance(value, Layout):
-        return value.with_numbers(lambda own: valued(own, numbers))
-    if isinstance(value, Polynomial):
-        return valued(value, numbers)
-    if isinstance(value, tuple | list):
-        return type(value)(_in_numbers(part, numbers) for part in value)
     return value
 
 

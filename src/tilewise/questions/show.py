@@ -24,6 +24,7 @@ from dataclasses import asdict
 from os import fspath
 
 from tilewise.questions.asking import ASKED_IN, LAYOUT, asks
+from tilewise.questions.drawn import for_values
 from tilewise.questions.picture import Picture
 from tilewise.questions.report import Report
 from tilewise.questions.texts import Texts
@@ -69,6 +70,7 @@ _PAGE = "FILE: the explorer with this layout, in one file that needs nothing els
     colour="AXIS: the axis that gives the colour",
     ascii="no colour, no sign beyond ASCII",
 )
+@for_values
 def show(
     layout: LayoutText,
     dtype: Type | None = None,

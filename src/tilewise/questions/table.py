@@ -17,6 +17,7 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.questions.asking import ASKED_IN, LAYOUT, asks
+from tilewise.questions.drawn import for_values
 from tilewise.questions.report import Report, order_of
 from tilewise.questions.texts import Texts, misused
 
@@ -40,6 +41,7 @@ MAX_PLACES_OF_A_WINDOW = 1 << 22
     csv="one line a place, to standard output",
     npy="FILE: a NumPy file",
 )
+@for_values
 def table(
     layout: LayoutText,
     dtype: Type | None = None,
