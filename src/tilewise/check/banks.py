@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.access.costs import Int64s
-    from tilewise.core.polynomials import Quantity
 
 
 # -- one request -----------------------------------------------------------------------------------------
@@ -45,7 +44,7 @@ class Phase:
     """{bank: {word: the lanes that ask for it}}; word w is bytes 4 w to 4 w + 3."""
     in_turn: bool = False
     """True if lanes that ask for one word go one after the other."""
-    meant: Mapping[int, Quantity] = field(default_factory=dict, repr=False)
+    meant: Mapping[int, Any] = field(default_factory=dict, repr=False)
     """{word: the word with names for which it stands}; another one is itself."""
 
     @classmethod

@@ -21,6 +21,7 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import Polynomial
 from tilewise.questions import OF_THE_SHELL
+from tilewise.questions.report import NamesWanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,14 +66,6 @@ if TYPE_CHECKING:
         """The same, where a shape is the tensor's and no other."""
 
         shape: ShapeText | None
-
-
-class NamesWanted(BaseException):
-    """A text has sizes that are not known: the question is one for all their values, with facts."""
-
-    def __init__(self, facts: Sequence[str]) -> None:
-        super().__init__(facts)
-        self.facts = facts
 
 
 _MAY_HAVE_NAMES = (Layout, Polynomial, tuple, list)

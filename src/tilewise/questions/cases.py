@@ -11,7 +11,7 @@ from tilewise.core.known import NameFacts, known_of
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import Polynomial, given
 from tilewise.core.vectors import Vector
-from tilewise.questions.report import Report, as_json, refused
+from tilewise.questions.report import NamesWanted, Report, as_json, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def by_cases(
         return ask(**{name: filled(value, facts) for name, value in values.items()})
 
     found = cases(asked, known)
+    if wanted := next((case.error for case in found if isinstance(case.error, NamesWanted)), None):
+        raise wanted
     reports: list[Report] = [case.answer for case in found if case.error is None]
     shared = (
         [note for note in reports[0].asides if all(note in own.asides for own in reports)] if reports else []

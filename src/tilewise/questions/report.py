@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 
-from tilewise.core.errors import NotDecided, Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import Polynomial
 from tilewise.core.vectors import Vector
@@ -111,6 +111,18 @@ class Report:
         told = "; ".join((self.screen if isinstance(self.screen, str) else "", *self.asides))
         more = [note for note in notes if any(part not in told for part in note.split("; "))]
         return replace(self, asides=(*self.asides, *more)) if more else self
+
+
+class NamesWanted(LayoutError):
+    """A text has sizes that are not known: a question answers for all their values, with facts."""
+
+    def __init__(self, facts: Sequence[str]) -> None:
+        names = [fact.split()[0] for fact in facts]
+        hint = " ".join(f"--let {name}=64" for name in names[:3])
+        super().__init__(
+            "TW007", f"sizes are not known here: {', '.join(names)}", hint=f"give values: {hint}"
+        )
+        self.facts = facts
 
 
 def refused(

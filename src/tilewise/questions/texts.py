@@ -15,7 +15,8 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import names_now
 from tilewise.core.shapes import as_shape, extents_of, spell
-from tilewise.questions.asking import NamesWanted, option_of
+from tilewise.questions.asking import option_of
+from tilewise.questions.report import NamesWanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
