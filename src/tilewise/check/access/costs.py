@@ -30,12 +30,10 @@ from tilewise.hardware.memory.sectors import LINE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
+    from typing import Any, Self
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from tilewise.core.polynomials import Quantity
 
     Int64s = NDArray[np.int64]
 
@@ -211,14 +209,14 @@ def _rows(layout: Layout, requests: int) -> list[list[int]]:
     return [addresses[first : first + lanes] for first in range(0, len(addresses), lanes)]
 
 
-def stand_ins(addresses: Sequence[Quantity], together: int) -> list[int]:
+def stand_ins(addresses: Sequence[Any], together: int) -> list[int]:
     """Return numbers that stand for addresses with names, and that cost as much.
 
     requires       a cost that depends on the addresses in their lines, and on those that are in one block of
                    `together` bytes
     postcondition  each has the rest of its address in a line; two are in one block iff their addresses are
     """
-    starts: dict[int, list[Quantity]] = {}
+    starts: dict[int, list[Any]] = {}
     found = []
     for address in addresses:
         rest = rest_of(address, LINE)
