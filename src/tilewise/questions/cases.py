@@ -15,7 +15,10 @@ from tilewise.questions.report import NamesWanted, Report, as_json, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
+
+    Group: TypeAlias = tuple[Report, list[Case]]
+    """A report, and the cases that have it."""
 
 
 def has_names(values: Mapping[str, Any]) -> bool:
@@ -61,14 +64,32 @@ def _report(found: Sequence[Case]) -> Report:
     answers = {report.answer for report, _ in groups}
     if len(answers) > 1 and None not in answers:
         return _conditional(found, groups)
-    lines, fields = [], []
-    for report, members in groups:
-        condition = condition_text(conditions(found, members)) or "else"
-        shown = report.shown().split("\n")
-        lines += [f"if {condition}:", *(f"  {line}" for line in shown)]
-        fields.append({"if": condition, **report.contents})
     answer = None if None in answers else answers.pop()
-    return Report({"cases": fields}, "\n".join(lines), answer)
+    return Report({"cases": _fields(found, groups)}, "\n".join(_lines(found, groups)), answer)
+
+
+def _lines(found: Sequence[Case], groups: Sequence[Group]) -> list[str]:
+    """Return each answer under its condition; one text stands once."""
+    texts: dict[str, list[Case]] = {}
+    for report, members in groups:
+        texts.setdefault(report.shown(), []).extend(members)
+    lines = []
+    for text, members in texts.items():
+        condition = condition_text(conditions(found, members)) or "else"
+        lines += [f"if {condition}:", *_indented(text)]
+    return lines
+
+
+def _fields(found: Sequence[Case], groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """Return the fields of each answer, with its condition."""
+    return [
+        {"if": condition_text(conditions(found, members)) or "else", **report.contents}
+        for report, members in groups
+    ]
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.split("\n")]
 
 
 def _shown_to_be(report: Report, members: Sequence[Case]) -> Report:
@@ -82,11 +103,11 @@ def _shown_to_be(report: Report, members: Sequence[Case]) -> Report:
     return Report({"answer": None, "reason": reason}, reason, None)
 
 
-def _joined(groups: Sequence[tuple[Report, list[Case]]]) -> list[tuple[Report, list[Case]]]:
+def _joined(groups: Sequence[Group]) -> list[Group]:
     """Return groups of cases, those with one answer as one, and those that are a special case of another."""
-    joined: list[tuple[Report, list[Case]]] = []
+    joined: list[Group] = []
     for report, members in groups:
-        alike = [own for own, _ in joined if own.answer == report.answer and own.shown() == report.shown()]
+        alike = [own for own, _ in joined if own.answer == report.answer and _is_one(own, report)]
         if alike:
             next(own for other, own in joined if other is alike[0]).extend(members)
         else:
@@ -100,6 +121,16 @@ def _joined(groups: Sequence[tuple[Report, list[Case]]]) -> list[tuple[Report, l
     return joined
 
 
+def _is_one(one: Report, other: Report) -> bool:
+    """Return True if two reports say one thing, in words and in their fields.
+
+    Values in a refusal are examples: the words tell it.
+    """
+    if one.shown() != other.shown():
+        return False
+    return not one.answer or as_json(one.contents) == as_json(other.contents)
+
+
 def _covers(general: Report, report: Report, known: NameFacts) -> bool:
     """Return True if a report is another one, with what is known of names filled in."""
     if general.answer != report.answer or general.contents.keys() != report.contents.keys():
@@ -110,20 +141,18 @@ def _covers(general: Report, report: Report, known: NameFacts) -> bool:
         return bool(as_json(filled(general.contents, known)) == as_json(report.contents))
 
 
-def _conditional(found: Sequence[Case], groups: Sequence[tuple[Report, Sequence[Case]]]) -> Report:
+def _conditional(found: Sequence[Case], groups: Sequence[Group]) -> Report:
     """Return the report where some values say yes and others no."""
-    yes = [case for report, members in groups if report.answer for case in members]
+    yes = [(report, members) for report, members in groups if report.answer]
     refusal, members = next((report, members) for report, members in groups if report.answer is False)
-    condition = condition_text(conditions(found, yes))
+    condition = condition_text(conditions(found, [case for _, own in yes for case in own]))
     witness = next(values for case in members if (values := case.known.witness) is not None)
     shown = ", ".join(f"{name} = {value}" for name, value in witness.items())
-    lines = [
-        f"yes if {condition}",
-        f"no for {shown}:",
-        *(f"  {line}" for line in refusal.shown().split("\n")),
-    ]
-    report = next(report for report, _ in groups if report.answer)
-    fields = {**report.contents, "if": condition, "values": witness, "otherwise": dict(refusal.contents)}
+    texts = {report.shown() for report, _ in yes}
+    answer = _indented(texts.pop()) if len(texts) == 1 else _indented("\n".join(_lines(found, yes)))
+    lines = [f"yes if {condition}:", *answer, f"no for {shown}:", *_indented(refusal.shown())]
+    fields = dict(yes[0][0].contents) if len(yes) == 1 else {"cases": _fields(found, yes)}
+    fields |= {"if": condition, "values": witness, "otherwise": dict(refusal.contents)}
     return Report(fields, "\n".join(lines), False)
 
 
@@ -142,7 +171,7 @@ def _reported(case: Case) -> Report:
         return Report({"answer": None, "reason": error.message}, error.message, None)
     if isinstance(error, Refused):
         return refused(error, {})
-    return Report({"error": {"code": error.code, "message": error.message}}, str(error), None)
+    return Report({"error": {"code": error.code, "message": error.message}}, str(error), False)
 
 
 # -- values with names -----------------------------------------------------------------------------
