@@ -24,6 +24,7 @@ from operator import add
 from tilewise.core.algebra.methods import Algebra, LaterModule
 from tilewise.core.axes import CALLED, KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.polynomials import is_named
 from tilewise.core.shapes import (
     MAX_ITERS,
     ORDERS,
@@ -432,8 +433,11 @@ class Layout(Algebra):
         >>> mesh.places(1, 2, 3)
         (1@gpuid_y + 19@m + 0@gpuid_x, 1@gpuid_y + 19@m + 1@gpuid_x)
         """
-        axes = self.axes
-        return tuple(point(axes, p) for p in self.points(self.flat_index(*index, shape=shape)))
+        return self.places_at(self.flat_index(*index, shape=shape))
+
+    def places_at(self, flat: int) -> tuple[Vector, ...]:
+        """Return `places` of a flat index that is known to be one of the layout's."""
+        return tuple(point(self.axes, place) for place in self.points(flat))
 
     def place(self, *index: Any, shape: Any = None) -> Vector:
         """Return the place of an element that has only one.
@@ -491,9 +495,12 @@ class Layout(Algebra):
         """Return (extent, ((axis position, steps), ...)) a digit, fastest first."""
         position = {axis: i for i, axis in enumerate(self.axes)}
         return tuple(
-            (extent, tuple((position[axis], steps) for axis, steps in stride.terms if steps))
+            (
+                extent,
+                tuple((position[axis], steps) for axis, steps in stride.terms if is_named(steps) or steps),
+            )
             for extent, stride in reversed(self.digits)
-            if extent > 1
+            if is_named(extent) or extent > 1
         )
 
     @cached_property

@@ -710,6 +710,19 @@ def whole(over: Quantity, by: Quantity) -> bool:
         raise LeftOpen(open_.condition, required=True) from None
 
 
+def larger(one: Quantity, other: Quantity) -> Quantity:
+    """Return the larger of two numbers; a case is asked for only where facts leave it open."""
+    for most, least in ((one, other), (other, one)):
+        if _is_positive(most - least + 1):
+            return most
+    return one if truth_of(">=", one - other) else other
+
+
+def smaller(one: Quantity, other: Quantity) -> Quantity:
+    """Return the smaller of two numbers, as `larger` does."""
+    return -larger(-one, -other)
+
+
 def only(first: Quantity, last: Quantity) -> Quantity:
     """Return the one number from `first` to `last`; a step that tries several takes numbers alone."""
     if first != last:

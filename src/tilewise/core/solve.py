@@ -12,10 +12,14 @@ digits. Where they do not, it is exact, and ends with `BudgetSpent` rather than 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import gcd
 
-from tilewise.core.polynomials import is_named, only
+from tilewise.core.polynomials import is_named, larger, only, smaller
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Vec = tuple[int, ...]
 Range = tuple[int, int]
@@ -97,6 +101,9 @@ class Suffixes:
 
     def __init__(self, vectors: Sequence[Vec], ranges: Sequence[Range], dimension: int) -> None:
         self.vectors, self.ranges = vectors, ranges
+        has_names = any(map(is_named, chain(*vectors, *ranges)))
+        self.larger: Any = larger if has_names else max
+        self.smaller: Any = smaller if has_names else min
         lows, highs, gcds = [(0,) * dimension], [(0,) * dimension], [(0,) * dimension]
         for vector, (a, b) in zip(reversed(vectors), reversed(ranges), strict=True):
             ends = [sorted((a * v, b * v)) for v in vector]
@@ -126,7 +133,7 @@ class Suffixes:
                 continue
             if v < 0:
                 least, most = most, least
-            first, last = max(first, -(-least // v)), min(last, most // v)
+            first, last = self.larger(first, -(-least // v)), self.smaller(last, most // v)
             if a == b and g > 1:
                 common = gcd(v, g)
                 if (a - r) % common:

@@ -51,11 +51,11 @@ def at(
     flat, coordinates = texts.index(where, index)
     fields: dict[str, Any] = {"index": coordinates, **order_of(where)}
     if not bytes and base is None:
-        places = where.places(flat)
+        places = where.places_at(flat)
         ends = [""] * len(places)
     else:
         buffer = buffer_from(where, texts.dtype, base)
-        places = buffer.seen(where).places(flat)
+        places = buffer.seen(where).places_at(flat)
         fields["bytes"] = [buffer.byte_of(place["m"]) for place in places]
         ends = [f", byte {address} ({address:#x})" for address in fields["bytes"]]
     fields["places"] = places

@@ -14,7 +14,7 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import names_now
-from tilewise.core.shapes import as_shape, extents_of, spell
+from tilewise.core.shapes import as_shape, coordinates, extents_of, spell
 from tilewise.questions.asking import option_of
 from tilewise.questions.report import NamesWanted
 
@@ -338,7 +338,7 @@ class Texts:
         if box is not None and shape is None:
             index = _in_box(index, box)
         flat = layout.flat_index(index, shape=shape)
-        return flat, layout.coordinates(flat, shape)
+        return flat, coordinates(flat, layout.asked_in(shape), layout.order)
 
     def window(self, given: Ranges | None) -> Any:
         """Return the ranges of a window as pairs, or None."""
@@ -524,8 +524,6 @@ def _by(extents: Sequence[int]) -> str:
 
 def _in_box(index: Any, box: tuple[int, ...]) -> Any:
     """Return an index of a padded layout by coordinates: a flat number counts the tensor's elements."""
-    from tilewise.core.shapes import coordinates
-
     if isinstance(index, int):
         if not 0 <= index < prod(box):
             raise LayoutError("TW201", f"element {index} is not of the tensor, which is {_by(box)}")

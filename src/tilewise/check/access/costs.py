@@ -21,7 +21,8 @@ from tilewise.check.access.access import INACTIVE, Access, Lanes, check_lanes, c
 from tilewise.core.bits import Bits, affine_map
 from tilewise.core.digits import value
 from tilewise.core.layout import Layout
-from tilewise.core.polynomials import is_named, rest_of
+from tilewise.core.polynomials import is_named as has_names
+from tilewise.core.polynomials import rest_of
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import apply_chain, period_of
 from tilewise.hardware.limits import LANES
@@ -77,7 +78,8 @@ class Costs:
         """
         access, layout = lanes.access, lanes.layout
         check_lanes(access.lanes)
-        bits = None if layout is None else _affine(layout, access.bytes)
+        is_named = layout is not None and bool(layout.named_numbers)
+        bits = None if layout is None or is_named else _affine(layout, access.bytes)
         alike = None if bits is None else every(access, bits)
         if alike is not None:
             sample = Sample((1,), (access.requests,))
@@ -86,7 +88,7 @@ class Costs:
             sample, table = Sample((access.requests,), (access.requests,)), lanes.table
         else:
             sample = Sample.of(layout, distance)
-            is_named, layout, requests = bool(layout.named_numbers), sample.cut(layout), prod(sample.counted)
+            layout, requests = sample.cut(layout), prod(sample.counted)
             if requests <= FEW or is_named:  # the definition needs no NumPy
                 rows = _rows(layout, requests)
                 if is_named:
@@ -161,7 +163,7 @@ class Sample:
         weights = [1]
         for counted, extent in zip(self.counted, self.of_all, strict=True):
             whole, rest = divmod(extent, counted)
-            weights = [weight * (whole + (digit < rest)) for weight in weights for digit in range(counted)]
+            weights = [weight * (whole + int(digit < rest)) for weight in weights for digit in range(counted)]
         return weights
 
     def number(self, position: int) -> int:
@@ -202,7 +204,7 @@ def _rows(layout: Layout, requests: int) -> list[list[int]]:
     for extent, stride in layout.digits:
         places = [place + step * stride[axis] for place in places for step in range(extent)]
     outer, period = layout.outer[axis], period_of(layout.swizzles)
-    for place in filter(is_named, places):
+    for place in filter(has_names, places):
         rest_of(place, period)  # settles the bits that a swizzle moves
     addresses = [apply_chain(layout.swizzles, place) + outer for place in places]
     lanes = len(addresses) // requests
