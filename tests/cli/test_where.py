@@ -59,10 +59,12 @@ def test_facts_that_do_not_fit(tilewise, facts, words):
     assert words in run.err
 
 
-def test_a_name_has_a_value_or_facts(tilewise):
-    run = tilewise("same", TILE, FLAT, "--where", "M, lda", "--let", "M=4")
+def test_a_name_has_a_value_that_fits_its_facts(tilewise):
+    run = tilewise("same", TILE, FLAT, "--where", "M >= 5, lda", "--let", "M=4")
     assert run.code == 2
-    assert "M has a value, and --where says facts about it" in run.err
+    assert "M = 4 does not fit the facts" in run.err
+    run = tilewise("same", TILE, FLAT, "--where", "M, lda", "--let", "M=4", "--let", "lda=64")
+    assert run.code == 0
 
 
 def test_what_takes_numbers_is_not_decided(tilewise):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tilewise.codegen.functions import Function, Index
-from tilewise.codegen.numbers import Words
+from tilewise.codegen.numbers import NumberText
 from tilewise.codegen.text import LARGEST_INT
 from tilewise.core.algebra.inverses import left_inverse
 from tilewise.core.algebra.modes import permute
@@ -110,7 +110,7 @@ def _in_numbers(layout: Layout) -> Layout:
 
 def _number(number: int) -> str:
     if is_named(number):
-        return Words("/", None).sum(number)
+        return NumberText("/", None).sum(number)
     return f"Int<{number}>{{}}" if abs(number) <= LARGEST_INT else f"C<{number}ll>{{}}"
 
 

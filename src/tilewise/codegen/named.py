@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from tilewise.codegen.c import CUDA, C, Flavour
 from tilewise.codegen.functions import Index, Range, listed
-from tilewise.codegen.names import FreeNames, chosen
-from tilewise.codegen.numbers import Words
+from tilewise.codegen.names import FreeNames, checked, chosen
+from tilewise.codegen.numbers import NumberText
 from tilewise.codegen.text import LARGEST_INT
 from tilewise.core.algebra.inverses import left_inverse
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
-from tilewise.core.polynomials import Condition, Polynomial, facts_now, given, is_same, rooted
+from tilewise.core.polynomials import Condition, facts_now, given, is_same
 from tilewise.core.vectors import ZERO, Iter, Vector
 
 TYPE_CHECKING = False
@@ -75,11 +75,9 @@ def _function(
 ) -> NamedFunction:
     """Return the function whose result is a place of the layout `shown`: the layout, or its inverse."""
     inverse = shown is not layout
-    used = {own for number in layout.named_numbers for own in _names_in(number)}
-    used |= {own for condition, _ in facts.path for own in condition.names}
-    given_names = [own for own in facts.meanings if own in used]
+    given_names = [checked(own, "an argument") for own in facts.meanings]
     free = FreeNames([name, *given_names])
-    words = Words("//" if lang in ("python", "triton") else "/", facts if lang != "python" else None)
+    words = NumberText("//" if lang in ("python", "triton") else "/", facts if lang != "python" else None)
     axes = [axis.name for axis in layout.axes]
     copies: Sequence[Iter]
     if inverse:
@@ -125,7 +123,7 @@ def _function(
     elif index.flat:
         sentences.append(f"{spelled[0]} is the flat index ({index.order}).")
     said = ", ".join(map(str, ranges)) + "; " + ", ".join(map(str, results))
-    asserts = tuple(words.condition(own, truth) for own, truth in facts.said if own.names <= used)
+    asserts = tuple(words.condition(own, truth) for own, truth in facts.said)
     return NamedFunction(
         name,
         tuple(ranges),
@@ -197,7 +195,7 @@ def _swizzled(name: str, swizzle: Swizzle) -> str:
     return f"{name} ^ (({name} & {swizzle.source:#x}) {arrow} {abs(swizzle.shift)})"
 
 
-def _digits(value: str, iters: Sequence[Iter], words: Words) -> list[tuple[str, Iter]]:
+def _digits(value: str, iters: Sequence[Iter], words: NumberText) -> list[tuple[str, Iter]]:
     """Return the digits of a number, as text, each with the digit that it is."""
     found = []
     weight: Quantity = 1
@@ -231,7 +229,7 @@ def _merged(iters: Sequence[Iter]) -> list[Iter]:
 
 
 def _index_of(
-    text: str, layout: Layout, index: Index, words: Words, steps: list[tuple[str, str]], free: FreeNames
+    text: str, layout: Layout, index: Index, words: NumberText, steps: list[tuple[str, str]], free: FreeNames
 ) -> tuple[list[str], list[Range]]:
     """Return the index, of which a text has the flat one, in the form that is wanted, with its ranges."""
     if index.flat or not layout.shape:
@@ -266,11 +264,6 @@ def _size(iters: Iterable[Iter]) -> Quantity:
     for it in iters:
         size = size * it.extent
     return size
-
-
-def _names_in(value: Quantity) -> list[str]:
-    over, _ = rooted(value)
-    return sorted(own.name for own in over.symbols) if isinstance(over, Polynomial) else []
 
 
 def _copies(layout: Layout) -> tuple[Sequence[Iter], Vector]:

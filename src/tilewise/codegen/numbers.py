@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Words:
+class NumberText:
     """Numbers with names as text: the sign of a quotient, and the facts that show it is not below 0."""
 
     division: str

@@ -11,6 +11,7 @@ from tilewise.codegen.names import checked
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
+from tilewise.core.polynomials import names_now
 
 _MODULES = {"cuda": "c", "c": "c", "python": "text", "triton": "text", "cute": "cute"}
 """{language: the module that it imports}."""
@@ -73,7 +74,7 @@ def source_of(
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     index = Index(inverse if flat is None else flat, layout.order == "cute")
     names = [arguments] if isinstance(arguments, str) else arguments
-    if layout.named_numbers:
+    if layout.named_numbers or names_now():
         return _named(by_coordinates(layout), lang, called, index, names, inverse, text or str(layout))
     if inverse:
         from tilewise.codegen.backward import index_function as function_of

@@ -70,11 +70,12 @@ def cases(ask: Callable[[NameFacts], Any], known: NameFacts) -> list[Case]:
             waiting += _both(facts, open_)
             continue
         except Stuck as stuck:
-            error = NotDecided(str(stuck))
+            error = NotDecided(str(stuck), hint="give the names values: --let M=64")
         except LayoutError as raised:
             error = raised
         except _NO_STEP as raised:
-            error = NotDecided(f"a step of this takes numbers alone ({raised})")
+            error = NotDecided("a step of this takes numbers alone")
+            error.__cause__ = raised
         found.append(Case(facts, answer, error))
         if len(found) + len(waiting) > MOST:
             break
@@ -180,6 +181,8 @@ def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> lis
         own = [part for part in parts if part[0].kind != "%" and part[0].names == {name}]
         bounds = [(Condition(">=", named(name) - low), True)] if low > known.ends(name)[0] else []
         bounds += [(Condition(">=", high - named(name)), True)] if high < known.ends(name)[1] else []
+        if low == high:
+            bounds = [(Condition("==", named(name) - low), True)]
         others = [part for part in parts if part not in own]
         if len(bounds) < len(own) and _implies(known, [*others, *bounds], own):
             parts = [*others, *bounds]

@@ -24,7 +24,6 @@ from operator import add
 from tilewise.core.algebra.methods import Algebra, LaterModule
 from tilewise.core.axes import CALLED, KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, of_kind
-from tilewise.core.polynomials import is_named
 from tilewise.core.shapes import (
     MAX_ITERS,
     ORDERS,
@@ -494,13 +493,14 @@ class Layout(Algebra):
     def _digits(self) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Return (extent, ((axis position, steps), ...)) a digit, fastest first."""
         position = {axis: i for i, axis in enumerate(self.axes)}
+
+        def moves(number: int) -> bool:  # a name may, and no case is needed to tell
+            return type(number) is not int or number != 0
+
         return tuple(
-            (
-                extent,
-                tuple((position[axis], steps) for axis, steps in stride.terms if is_named(steps) or steps),
-            )
+            (extent, tuple((position[axis], steps) for axis, steps in stride.terms if moves(steps)))
             for extent, stride in reversed(self.digits)
-            if is_named(extent) or extent > 1
+            if moves(extent - 1)
         )
 
     @cached_property

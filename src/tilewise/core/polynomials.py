@@ -164,6 +164,8 @@ class Condition:
             return f"{_grouped(over)} % {_grouped(by)} {'==' if truth else '!='} {rest}"
         if isinstance(over, int):
             return str(self.holds({}) is truth)
+        if self.kind == "==":
+            over = over.over_exactly(gcd(over.content, over.constant))
         if self.kind == ">=" and not truth:
             over = -over - by  # not p >= 0: -p >= 1, where p counts in steps of 1 / by
         left = {mono: c for mono, c in over.terms.items() if c > 0 and mono}
@@ -450,7 +452,7 @@ class Polynomial:
     def __index__(self) -> NoReturn:
         over, by = rooted(self)
         text = f"{over} // {by}" if by > 1 else str(over)
-        no_value(f"{text} has no value, and this takes one")
+        no_value(f"this takes a number, and {text} has no value")
 
     __int__ = __index__
 
@@ -474,7 +476,7 @@ class Polynomial:
     __rxor__ = __xor__
 
     def bit_length(self) -> NoReturn:
-        no_value(f"the bits of {self} are not known")
+        no_value(f"this takes the bits of a number, and {self} has no value")
 
     bit_count = bit_length
 
@@ -484,8 +486,8 @@ class Polynomial:
             _, rest = _parted(self, 1 << mask.bit_length())
             if isinstance(rest, int):
                 return rest
-            no_value(f"the low {mask.bit_length()} bits of {self} are not known")
-        no_value(f"the bits of {self} are not known")
+            no_value(f"this takes the low {mask.bit_length()} bits of a number, and {self} has no value")
+        no_value(f"this takes the bits of a number, and {self} has no value")
 
     # -- text ------------------------------------------------------------------------------------------
 
@@ -795,6 +797,14 @@ def rest_of(over: Quantity, by: int) -> int:
     return rest
 
 
+def is_equal(one: Quantity, other: Quantity) -> bool:
+    """Return False for two numbers that are known to differ; others are taken to be equal."""
+    try:
+        return truth_of("==", one - other)
+    except LeftOpen as open_:
+        raise LeftOpen(open_.condition, required=True) from None
+
+
 def floor_of(over: Quantity, by: Quantity) -> Quantity:
     """Return the floor of a quotient: a polynomial where the division leaves no rest, or a known one."""
     if isinstance(over, int) and isinstance(by, int):
@@ -843,7 +853,7 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
     if isinstance(rest, Polynomial):
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
         return quotient
-    no_value(f"the quotient of {rest} by {by} is not known")
+    no_value(f"this divides {rest} by {by}, and the names have no values")
 
 
 def _floor_of_rest(over: Quantity, by: int) -> Quantity:

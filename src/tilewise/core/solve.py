@@ -101,15 +101,16 @@ class Suffixes:
 
     def __init__(self, vectors: Sequence[Vec], ranges: Sequence[Range], dimension: int) -> None:
         self.vectors, self.ranges = vectors, ranges
-        has_names = any(map(is_named, chain(*vectors, *ranges)))
-        self.larger: Any = larger if has_names else max
-        self.smaller: Any = smaller if has_names else min
+        self.has_names = any(type(number) is not int for number in chain(*vectors, *ranges))
+        self.larger: Any = larger if self.has_names else max
+        self.smaller: Any = smaller if self.has_names else min
+        divisor = _divisor if self.has_names else gcd
         lows, highs, gcds = [(0,) * dimension], [(0,) * dimension], [(0,) * dimension]
         for vector, (a, b) in zip(reversed(vectors), reversed(ranges), strict=True):
             ends = [sorted((a * v, b * v)) for v in vector]
             lows.append(tuple(e[0] + w for e, w in zip(ends, lows[-1], strict=True)))
             highs.append(tuple(e[1] + w for e, w in zip(ends, highs[-1], strict=True)))
-            gcds.append(tuple(map(_divisor, vector, gcds[-1])))
+            gcds.append(tuple(map(divisor, vector, gcds[-1])))
         self.lows, self.highs, self.gcds = lows[::-1], highs[::-1], gcds[::-1]
 
     def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> range | tuple[int, ...]:
@@ -142,7 +143,7 @@ class Suffixes:
                     step = g // common
                     residue = (a - r) // common * pow(v // common, -1, step) % step
         first += (residue - first) % step
-        if is_named(first) or is_named(last):
+        if self.has_names and (is_named(first) or is_named(last)):
             return () if first > last else (only(first, last),)  # type: ignore[return-value]
         return range(first, last + 1, step)
 

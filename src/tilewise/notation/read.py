@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         sums: bool
 
 
+_OPTIONS = {"dialect", "storage", "unit", "dtype", "let", "shape", "part", "triton", "sums"}
 OWN = "tilewise"
 """The notation, which this module reads itself."""
 
@@ -77,6 +78,8 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
     >>> found.layout, found.dtype
     (S[((32, 4, 2), (4, 128)) : ((4096, 256, 1), (1024, 2))], bf16)
     """
+    if unknown := options.keys() - _OPTIONS:
+        raise TypeError(f"parse has no option {min(unknown)}; it has {', '.join(sorted(_OPTIONS))}")
     dialect, unit, let = options.get("dialect"), options.get("unit", "element"), options.get("let") or {}
     storage, dtype, shape = options.get("storage", ()), options.get("dtype"), options.get("shape")
     if not isinstance(text, str):

@@ -134,7 +134,10 @@ def tile_costs(
         if request is not None:
             number = number_in(request, "--request", "number", "--request 0")
         asked = cost.request(number)
-        accesses.append(cost.as_dict() | {"request": {"number": number} | asked.as_dict()})
+        told = asked.as_dict()
+        if tile[0].named_numbers:  # in each case a request is an example
+            told.pop("phases", None)
+        accesses.append(cost.as_dict() | {"request": {"number": number} | told})
         shown.append((f"{access.name}, request {number} of {cost.requests}", cost, asked))
         rows.append((access.name, access.operation.name, access.bytes, cost.requests, *counts(cost)))
         idle += [f"{access.name}: {access.idle_said}"] if access.idle else []

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    Group: TypeAlias = tuple[Report, list[Case]]
+    _Answered: TypeAlias = tuple[Report, list[Case]]
     """A report, and the cases that have it."""
 
 
@@ -68,7 +68,7 @@ def _report(found: Sequence[Case]) -> Report:
     return Report({"cases": _fields(found, groups)}, "\n".join(_lines(found, groups)), answer)
 
 
-def _lines(found: Sequence[Case], groups: Sequence[Group]) -> list[str]:
+def _lines(found: Sequence[Case], groups: Sequence[_Answered]) -> list[str]:
     """Return each answer under its condition; one text stands once."""
     texts: dict[str, list[Case]] = {}
     for report, members in groups:
@@ -80,7 +80,7 @@ def _lines(found: Sequence[Case], groups: Sequence[Group]) -> list[str]:
     return lines
 
 
-def _fields(found: Sequence[Case], groups: Sequence[Group]) -> list[dict[str, Any]]:
+def _fields(found: Sequence[Case], groups: Sequence[_Answered]) -> list[dict[str, Any]]:
     """Return the fields of each answer, with its condition."""
     return [
         {"if": condition_text(conditions(found, members)) or "else", **report.contents}
@@ -103,9 +103,9 @@ def _shown_to_be(report: Report, members: Sequence[Case]) -> Report:
     return Report({"answer": None, "reason": reason}, reason, None)
 
 
-def _joined(groups: Sequence[Group]) -> list[Group]:
+def _joined(groups: Sequence[_Answered]) -> list[_Answered]:
     """Return groups of cases, those with one answer as one, and those that are a special case of another."""
-    joined: list[Group] = []
+    joined: list[_Answered] = []
     for report, members in groups:
         alike = [own for own, _ in joined if own.answer == report.answer and _is_one(own, report)]
         if alike:
@@ -141,7 +141,7 @@ def _covers(general: Report, report: Report, known: NameFacts) -> bool:
         return bool(as_json(filled(general.contents, known)) == as_json(report.contents))
 
 
-def _conditional(found: Sequence[Case], groups: Sequence[Group]) -> Report:
+def _conditional(found: Sequence[Case], groups: Sequence[_Answered]) -> Report:
     """Return the report where some values say yes and others no."""
     yes = [(report, members) for report, members in groups if report.answer]
     refusal, members = next((report, members) for report, members in groups if report.answer is False)

@@ -13,7 +13,7 @@ from math import prod
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.polynomials import names_now
+from tilewise.core.polynomials import is_equal, names_now
 from tilewise.core.shapes import as_shape, coordinates, extents_of, spell
 from tilewise.questions.asking import option_of
 from tilewise.questions.report import NamesWanted
@@ -88,9 +88,12 @@ class Texts:
     def _with_names(let: Mapping[str, int]) -> Mapping[str, int]:
         """Return the values of names in texts, and of those that a question answers for."""
         named = names_now()
-        if both := named.keys() & let.keys():
-            raise misused(f"{min(both)} has a value, and --where says facts about it", "take one of them")
-        return {**let, **named} if named else let  # type: ignore[dict-item]  # computed with as a number
+        for name in named.keys() & let.keys():
+            if not is_equal(named[name], let[name]):
+                raise LayoutError(
+                    "TW007", f"{name} = {let[name]} does not fit the facts", hint="leave one out"
+                )
+        return {**named, **let} if named else let  # type: ignore[dict-item]  # computed with as a number
 
     # -- layouts -------------------------------------------------------------------------------------
 
