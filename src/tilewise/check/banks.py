@@ -20,7 +20,6 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted as many
 from tilewise.core.layout import Layout
-from tilewise.core.polynomials import is_named
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import BANKS, WAVEFRONT, WORD, Operation
 from tilewise.hardware.memory.counters import wavefronts_of
@@ -44,8 +43,8 @@ class Phase:
     """{bank: {word: the lanes that ask for it}}; word w is bytes 4 w to 4 w + 3."""
     in_turn: bool = False
     """True if lanes that ask for one word go one after the other."""
-    meant: Mapping[int, Any] = field(default_factory=dict, repr=False)
-    """{word: the word with names for which it stands}; another one is itself."""
+    meant: Mapping[int, Any] | None = field(default=None, repr=False)
+    """{word: the word with names for which it stands}, where addresses have names."""
 
     @classmethod
     def of(cls, lanes: range, bytes: int, addresses: Sequence[int | None], in_turn: bool) -> Phase:
@@ -75,6 +74,10 @@ class Phase:
     def _taken(self, words: dict[int, tuple[int, ...]]) -> int:
         return sum(map(len, words.values())) if self.in_turn else len(words)
 
+    def word(self, number: int) -> Any:
+        """Return a word as it is named."""
+        return number if self.meant is None else self.meant.get(number, number)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the phase as plain data.
 
@@ -82,7 +85,7 @@ class Phase:
         {'0': {'0': [0], '32': [1]}, '1': {'1': [3]}}
         """
         banks = {
-            str(bank): {str(self.meant.get(word, word)): list(lanes) for word, lanes in words.items()}
+            str(bank): {str(self.word(word)): list(lanes) for word, lanes in words.items()}
             for bank, words in self.banks.items()
         }
         numbers = {"wavefronts": self.wavefronts, "bank": self.busiest}
@@ -183,7 +186,7 @@ class Conflicts(Costs):
     def request(self, number: int) -> Request:
         """Return one request, phase by phase, as the definition has it."""
         operation, bytes, addresses = self.access.operation, self.access.bytes, self.lanes.request(number)
-        if not any(map(is_named, addresses)):
+        if self.lanes.layout is None or not self.lanes.layout.has_names:
             return counted(operation, bytes, addresses)
         active = [address for address in addresses if address is not None]
         numbers, words = stand_ins(active, max(bytes, WORD)), range(max(1, bytes // WORD))
@@ -466,8 +469,6 @@ def collision(phase: Phase) -> str:
     if phase.busiest is None or phase.wavefronts == 1:
         return ""
     served = phase.served(phase.busiest)
-    first = [
-        f"lane {lanes[0]} for byte {phase.meant.get(word, word) * WORD}" for word, lanes in served[:TOLD]
-    ]
+    first = [f"lane {lanes[0]} for byte {phase.word(word) * WORD}" for word, lanes in served[:TOLD]]
     first[0] = first[0].replace(" for ", " asks it for ", 1)
     return ", ".join(first) + ", ..." * (len(served) > TOLD)

@@ -74,7 +74,7 @@ def source_of(
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     index = Index(inverse if flat is None else flat, layout.order == "cute")
     names = [arguments] if isinstance(arguments, str) else arguments
-    if layout.named_numbers or names_now():
+    if layout.has_names or names_now():
         return _named(by_coordinates(layout), lang, called, index, names, inverse, text or str(layout))
     if inverse:
         from tilewise.codegen.backward import index_function as function_of

@@ -213,7 +213,7 @@ def affine_map(layout: Layout) -> Bits | None:
     >>> affine_map(S[(3, 2) : (2, 1)]) is None
     True
     """
-    if layout.named_numbers:  # their bits are not known
+    if layout.has_names:  # their bits are not known
         return None
     found = _affine(layout)
     if isinstance(found, LayoutError) or min(map(min, (found.origin, *found.columns))) < 0:

@@ -219,7 +219,7 @@ def injective(layout: Layout) -> Verdict:
     still = [i for i, it in enumerate(layout.shard) if it.extent > 1 and not it.stride]
     if still:
         return _shared(layout, {still[-1]: 1}, {})
-    nested = _nested_clash(layout) if layout.named_numbers else None
+    nested = _nested_clash(layout) if layout.has_names else None
     if nested is not None:
         return nested
     clash = _first_clash(layout.shard, layout.replica, layout.axes)

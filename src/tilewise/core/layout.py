@@ -262,6 +262,17 @@ class Layout(Algebra):
         numbers += [steps for vector in vectors for _, steps in vector.terms]
         return [number for number in numbers if type(number) is not int]
 
+    @cached_property
+    def has_names(self) -> bool:
+        """Return True if a number of the layout has a name in it."""
+        for extent, stride in self.digits:
+            if type(extent) is not int:
+                return True
+            for _, steps in stride.terms:
+                if type(steps) is not int:
+                    return True
+        return bool((self.offset.terms or self.outer.terms or self.replica) and self.named_numbers)
+
     def with_numbers(self, number: Callable[[Any], Any]) -> Layout:
         """Return a layout of the same form whose extents, strides and offsets are changed one by one.
 

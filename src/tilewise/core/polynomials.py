@@ -790,6 +790,8 @@ def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
 
 def rest_of(over: Quantity, by: int) -> int:
     """Return the rest of a division by a power of two; facts, or the case at hand, settle it bit by bit."""
+    if isinstance(over, int):
+        return over % by
     rest, unit = 0, 1
     while unit < by:
         rest += 0 if truth_of("%", over - rest, 2 * unit) else unit

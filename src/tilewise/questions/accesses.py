@@ -135,7 +135,7 @@ def tile_costs(
             number = number_in(request, "--request", "number", "--request 0")
         asked = cost.request(number)
         told = asked.as_dict()
-        if tile[0].named_numbers:  # in each case a request is an example
+        if tile[0].has_names:  # in each case a request is an example
             told.pop("phases", None)
         accesses.append(cost.as_dict() | {"request": {"number": number} | told})
         shown.append((f"{access.name}, request {number} of {cost.requests}", cost, asked))

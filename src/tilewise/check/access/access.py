@@ -243,7 +243,7 @@ class Stored:
         """
         tile = by_coordinates(as_layout(layout))
         # numbers with names are equal by the facts at hand, and a kept answer knows other facts
-        stored = _stored.__wrapped__ if tile.named_numbers else _stored
+        stored = _stored.__wrapped__ if tile.has_names else _stored
         return stored(tile, DType.of(dtype), as_int(base, "a base"))
 
     @property

@@ -126,7 +126,7 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
 
 def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     """Return table[request, lane], from a list of every element's address."""
-    requests = access.requests if stored.layout.named_numbers else 1
+    requests = access.requests if stored.layout.has_names else 1
     for request, lane in product(range(requests), range(access.lanes)):
         _check_lane(stored, access, request, lane)  # most faults are in the first request, and need no NumPy
     check_listed(max(access.index.size, stored.size), most)

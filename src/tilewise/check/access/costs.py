@@ -78,7 +78,7 @@ class Costs:
         """
         access, layout = lanes.access, lanes.layout
         check_lanes(access.lanes)
-        is_named = layout is not None and bool(layout.named_numbers)
+        is_named = layout is not None and layout.has_names
         bits = None if layout is None or is_named else _affine(layout, access.bytes)
         alike = None if bits is None else every(access, bits)
         if alike is not None:
