@@ -9,8 +9,10 @@ import sys
 import pytest
 
 from tilewise import LayoutError, at, banks, info, same, show, table, vector
+from tilewise.core.polynomials import valued
 from tilewise.notation.dialects import DIALECTS
 from tilewise.notation.dialects.array import names_in
+from tilewise.questions.algebra import algebra
 
 
 def test_dynamic_values_of_cute_are_names() -> None:
@@ -103,3 +105,27 @@ def test_answers_do_not_hang_on_the_order_of_sets() -> None:
         for seed in "013"
     }
     assert len(answers) == 1
+
+
+def test_each_answer_of_a_conditional_yes_has_its_condition() -> None:
+    a, b, facts = "S[(M, K) : (lda, 1)]", "S[(8, 64) : (64, 1)]", "M % 64 == 0, K % 64 == 0, lda >= K"
+    found = algebra("compose", [a, b], where=facts)
+    assert found.answer is False
+    for m, k, lda in ((64, 64, 72), (128, 128, 600), (64, 256, 256), (64, 512, 600), (192, 192, 201)):
+        numbers = {"M": m, "K": k, "lda": lda}
+        one = algebra("compose", [a, b], let=numbers)
+        assert bool(eval(found.contents["if"], {}, numbers)) is bool(one.answer)
+        own = [case for case in found.cases if eval(case["if"], {}, numbers)]
+        if one.answer:
+            (case,) = own
+            filled = case["result"].with_numbers(lambda number, values=numbers: valued(number, values))
+            assert filled.same(one.result)
+
+
+def test_a_mistyped_name_in_a_fact_is_noted() -> None:
+    report = info("S[(M, 64) : (lda, 1)]", where="M >= 2, lda >= 64, Ida == 64")
+    assert report.asides == ("facts are about Ida, which is in no text here; lda is",)
+    assert info("S[(M, 64) : (lda, 1)]", where="M >= 2, lda >= N, N >= 64").asides == ()
+    with pytest.raises(LayoutError) as error:
+        info("S[(M, 64) : (lda, 1)]", where="M = 2, lda")
+    assert error.value.hint == "write == for 'is'"

@@ -98,6 +98,8 @@ def _scan(source: str) -> Iterator[Token]:
         match = _TOKEN.match(source, at)
         if match is None:
             hint = "facts are sums of products and comparisons: < <= > >= == !=, and M % 64 == 0"
+            if source[at] == "=":
+                hint = "write >= for 'at least'" if source[at + 1 : at + 2] == ">" else "write == for 'is'"
             span = (at, at + 1)
             raise LayoutError(
                 "TW002", f"'{printable(source[at])}' is no part of a fact", span=span, hint=hint

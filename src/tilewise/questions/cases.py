@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from tilewise.core.cases import Case, cases, condition_text, conditions
 from tilewise.core.errors import NotDecided, Refused
@@ -50,7 +52,18 @@ def by_cases(
     shared = (
         [note for note in reports[0].asides if all(note in own.asides for own in reports)] if reports else []
     )
-    return _report(found).noted(*shared)
+    return _report(found).noted(*shared, *_mistyped(values, known))
+
+
+def _mistyped(values: Mapping[str, Any], known: NameFacts) -> Iterator[str]:
+    """Yield notes on names in facts that no text has, and that are nearly those of others."""
+    texts = " ".join(value for value in values.values() if isinstance(value, str))
+    words = {*re.findall(r"[^\W\d]\w*", texts)} & {*known.names}
+    for name in known.names if words else ():
+        near = get_close_matches(name.lower(), {word.lower(): word for word in words}, n=1, cutoff=0.6)
+        if name not in words and near:
+            meant = next(word for word in words if word.lower() == near[0])
+            yield f"facts are about {name}, which is in no text here; {meant} is"
 
 
 def _report(found: Sequence[Case]) -> Report:
