@@ -713,7 +713,7 @@ def whole(over: Quantity, by: Quantity) -> bool:
 
 
 def larger(one: Quantity, other: Quantity) -> Quantity:
-    """Return the larger of two numbers; a case is asked for only where facts leave it open."""
+    """Return the larger of two numbers; it asks for a case only where facts leave it open."""
     for most, least in ((one, other), (other, one)):
         if _is_positive(most - least + 1):
             return most
