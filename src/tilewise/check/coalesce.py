@@ -170,8 +170,13 @@ class Coalescing(Costs):
         return efficiency(self.useful, self.sectors)
 
     @property
-    def alignment(self) -> int:
-        """Return the largest power of two, up to a line, that divides every request's lowest address."""
+    def alignment(self) -> int | None:
+        """Return the largest power of two, up to a line, that divides every request's lowest address.
+
+        It is None where addresses have names: the lowest one depends on them.
+        """
+        if self.lanes.layout is not None and self.lanes.layout.has_names:
+            return None
         together = reduce(or_, self.counts["first"])
         return min(LINE, together & -together or LINE)
 

@@ -122,4 +122,6 @@ def _step(stride: Vector) -> str:
     if axis == m:
         return _number(steps)
     basis = f"E<{axis.name[1:]}>{{}}"  # `to_cute` has seen that it is e0, e1, ...
+    if is_named(steps):
+        return f"{NumberText('/', None).number(steps)} * {basis}"
     return basis if steps == 1 else f"{_number(steps)} * {basis}"

@@ -17,7 +17,7 @@ from tilewise.codegen.text import LARGEST_INT
 from tilewise.core.algebra.inverses import left_inverse
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
-from tilewise.core.polynomials import Condition, facts_now, given, is_same
+from tilewise.core.polynomials import Condition, Quotient, facts_now, given, is_same, named, rooted
 from tilewise.core.vectors import ZERO, Iter, Vector
 
 TYPE_CHECKING = False
@@ -152,9 +152,9 @@ def _python(function: NamedFunction, is_triton: bool) -> str:
     comment = [f"    # {line}" for line in function.comment]
     if is_triton:
         head = ["import triton", "import triton.language as tl", "", "", "@triton.jit", *head]
-        checks = [f'    tl.device_assert({own}, "{own}")' for own in function.asserts]
         wide = function.given if function.is_wide else []
-        checks += [f"    {own} = tl.cast({own}, tl.int64)" for own in wide]
+        checks = [f"    {own} = tl.cast({own}, tl.int64)" for own in wide]
+        checks += [f'    tl.device_assert({own}, "{own}")' for own in function.asserts]
     else:
         checks = [f'    assert {own}, "{own}"' for own in function.asserts]
     steps = [f"    {name} = {text}" for name, text in function.steps]
@@ -283,6 +283,10 @@ def _ends(layout: Layout, axis: str) -> tuple[Quantity | None, Quantity | None]:
 def _is_within(layout: Layout, modes: Sequence[Sequence[Iter]], facts: Facts) -> bool:
     """Return True if 32 bits are known to hold all values on the way."""
     room = LARGEST_INT
+    numbers = [*map(named, facts.meanings), *layout.named_numbers]
+    numbers += [part for condition, _ in facts.said for part in (condition.over, condition.by)]
+    if not all(_fits(facts, number) for number in numbers):
+        return False
     for axis in layout.axes:
         reach: Quantity = 0
         for it in (it for mode in modes for it in mode):
@@ -299,6 +303,20 @@ def _is_within(layout: Layout, modes: Sequence[Sequence[Iter]], facts: Facts) ->
         if not _is_known(facts, room - 2 * reach):
             return False
     return all(_is_known(facts, room - _size(mode)) for mode in modes)
+
+
+def _fits(facts: Facts, value: Quantity) -> bool:
+    """Return True if 32 bits are known to hold a number, and all on the way to it."""
+    over, by = rooted(value)
+    if isinstance(over, int):
+        return abs(over) <= LARGEST_INT
+    most: Quantity = by
+    for part, times in over.parts:
+        most = most + part * abs(times)
+        if not _is_known(facts, part):
+            return False
+    inside = [part for atom in over.atoms if isinstance(atom, Quotient) for part in (atom.over, atom.by)]
+    return _is_known(facts, LARGEST_INT - most) and all(_fits(facts, part) for part in inside)
 
 
 def _is_known(facts: Facts, value: Quantity) -> bool:

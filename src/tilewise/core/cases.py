@@ -137,8 +137,11 @@ def _alternatives(
 def _with(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> NameFacts | None:
     """Return what is known where conditions hold, or None where they exclude one another."""
     found: NameFacts | None = known
-    for condition, truth in parts:
-        found = found and found.with_fact(condition, truth)
+    try:
+        for condition, truth in parts:
+            found = found and found.with_fact(condition, truth)
+    except ZeroDivisionError:  # a condition on a quotient, where the divisor is 0
+        return None
     return found
 
 
@@ -149,7 +152,7 @@ def _implies(
     facts = _with(known, parts)
     if facts is None:
         return True
-    return all(facts.decided(facts.in_symbols(condition)) is truth for condition, truth in others)
+    return all(facts.truth_of(condition) is truth for condition, truth in others)
 
 
 def _without_implied(
@@ -160,7 +163,7 @@ def _without_implied(
     kept: list[tuple[Condition, bool]] = []
     for condition, truth in parts:
         meets = Condition("==", condition.over if truth else -condition.over - 1)
-        if condition.kind == ">=" and facts and facts.decided(facts.in_symbols(meets)):
+        if condition.kind == ">=" and facts and facts.truth_of(meets):
             kept.append((meets, True))
         else:
             kept.append((condition, truth))
@@ -192,7 +195,7 @@ def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> lis
 def _admits(parts: Sequence[tuple[Condition, bool]], case: Case) -> bool:
     """Return True unless a condition is decided the other way in a case."""
     for condition, truth in parts:
-        decided = case.known.decided(case.known.in_symbols(condition))
+        decided = case.known.truth_of(condition)
         if decided is not None and decided is not truth:
             return False
     return True

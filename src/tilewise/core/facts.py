@@ -258,6 +258,8 @@ def _least_meeting(step: int, other: int) -> tuple[int, int] | None:
         found = _least_meeting(step, -other)
         return None if found is None else (found[0], -found[1])
     one, two = without_common(step, other)
+    if two < 0:  # what both have in common is below 0
+        one, two = -one, -two
     if is_named(one) and is_named(two):
         return None
     shared = common_divisor(one, two)

@@ -113,6 +113,13 @@ class NameFacts:
                 self._found[key] = self._divides(over, by)
         return self._found[key]
 
+    def truth_of(self, condition: Condition) -> bool | None:
+        """Return the truth of a condition in names, or None: also where it divides by what is 0 here."""
+        try:
+            return self.decided(self.in_symbols(condition))
+        except ZeroDivisionError:
+            return None
+
     @cached_property
     def _found(self) -> dict[tuple[object, ...], bool | None]:
         """Return a place for conditions that were decided."""
@@ -162,6 +169,8 @@ class NameFacts:
 
     def _divides(self, over: Quantity, by: Quantity) -> bool | None:
         if isinstance(by, int):
+            if by == 0:
+                return False
             over, by = _divided_by_all(over, by)
             if isinstance(over, int):
                 return over % by == 0
@@ -412,7 +421,10 @@ class NameFacts:
                 return changed._with_meaning(own, unit * symbol(part) + rest, checked=True)
         elif isinstance(over, Polynomial) and (whole := _itself(over)) is not None:
             part, (low, high) = _quotient_of(whole, by), self.bounds_of(whole)
-            changed = replace_bounds(self, part, (min(low, 0), max(high, -1)))
+            ends = (min(low, 0), max(high, -1))
+            if not self._reaches(1, by):  # a divisor below 0 turns the sign
+                ends = (-max(abs(low), abs(high)), max(abs(low), abs(high)))
+            changed = replace_bounds(self, part, ends)
             return changed._with_meaning(whole, by * symbol(part))
         return self._kept(Condition("%", over, by), True)
 

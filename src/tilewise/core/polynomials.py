@@ -142,7 +142,10 @@ class Condition:
 
     def holds(self, values: Mapping[str, int]) -> bool:
         """Return the truth for values of all names."""
-        over, by = valued(self.over, values), valued(self.by, values)
+        try:
+            over, by = valued(self.over, values), valued(self.by, values)
+        except ZeroDivisionError:
+            return False
         if self.kind == ">=":
             return over >= 0
         return over == 0 if self.kind == "==" else by != 0 and over % by == 0
@@ -217,6 +220,9 @@ def no_value(message: str, hint: str = "give its names values: --let M=64") -> N
 
 MOST_VALUES = 16
 """Numbers that a divisor may be, each of them a case, at most."""
+
+MOST_DIVISOR = 1 << 16
+"""The largest number whose divisors are tried one by one."""
 
 MOST_TRIED = 20_000
 """Bounds that one question with names takes, at most."""
@@ -744,6 +750,8 @@ def common_divisor(one: Quantity, other: Quantity) -> int:
     if not is_named(one):
         return gcd(one, other)
     found, left, prime = 1, abs(other), 2
+    if left > MOST_DIVISOR:
+        no_value(f"this takes the divisors of a number, and {one} has no value")
     while left > 1:
         if left % prime:
             prime += 1

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
 from tilewise.core.text import cute_text as to_cute
 
@@ -105,9 +106,10 @@ def named_sizes(text: str, before: int = 0) -> tuple[str, list[str]]:
     if not (looks_like_cute(text) or re.match(rf"\s*(?:{CUTE})", text)):
         return text, []
     facts: list[str] = []
+    free = (f"d{number}" for number in count(before) if not re.search(rf"\bd{number}\b", text))
 
     def named(found: re.Match[str]) -> str:
-        name, said = f"d{before + len(facts)}", found[1] or ""
+        name, said = next(free), found[1] or ""
         divisor = re.search(r"\bdiv\s*=\s*(\d+)", said)
         most = "" if "i64" in said else f"{name} <= {2**31 - 1}"
         facts.append(f"{name} % {divisor[1]} == 0" if divisor else most or name)

@@ -12,7 +12,7 @@ kernel of Triton, `%M: i32 {tt.divisibility = 16 : i32}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewise.core.errors import LayoutError, printable
 from tilewise.core.known import NOTHING, NameFacts
@@ -50,7 +50,7 @@ def read_facts(text: str, known: NameFacts = NOTHING) -> NameFacts:
     >>> known.names
     ('M', 'lda', 'N')
     """
-    reader = _Reader(_of_triton(text) or _of_calls(text))
+    reader = _Reader(_of_calls(_of_triton(text)))
     while True:
         known = reader.fact(known)
         if reader.next.kind == END:
@@ -65,31 +65,40 @@ _SIGNS = {"Eq": "==", "Ne": "!=", "Ge": ">=", "Le": "<=", "Gt": ">", "Lt": "<"}
 
 
 def _of_triton(text: str) -> str:
-    """Return the facts of a kernel's integer arguments, or nothing where a text has none.
+    """Return a text with the facts of a kernel's integer arguments in their place; of a whole kernel, these.
 
     >>> _of_triton("tt.func @k(%x: !tt.ptr<f32>, %M: i32 {tt.divisibility = 16 : i32}, %n: i64)")
     'M % 16 == 0, M <= 2147483647, n'
+    >>> _of_triton("%M: i64 {tt.divisibility = 4 : i32}, M >= 8")
+    'M % 4 == 0, M >= 8'
     """
-    facts = []
-    for name, bits, attributes in _ARGUMENT.findall(text):
+
+    def facts(found: re.Match[str]) -> str:
+        name, bits, attributes = found[1], found[2], found[3] or ""
         divisor = re.search(r"tt\.divisibility\s*=\s*(\d+)", attributes)
-        facts += [f"{name} % {divisor[1]} == 0"] if divisor else []
-        facts += [f"{name} <= {2**31 - 1}"] if bits == "32" else [] if divisor else [name]
-    return ", ".join(facts)
+        said = [f"{name} % {divisor[1]} == 0"] if divisor else []
+        said += [f"{name} <= {2**31 - 1}"] if bits == "32" else [] if divisor else [name]
+        return ", ".join(said)
+
+    if "func" in text:
+        return ", ".join(facts(found) for found in _ARGUMENT.finditer(text)) or text
+    return _ARGUMENT.sub(facts, text)
 
 
 def _of_calls(text: str) -> str:
-    """Return facts in the notation, whose rests and comparisons may be calls.
+    """Return facts in the notation: comparisons that are calls, and rests that stand on one side alone.
 
     >>> _of_calls("mod(b, 8) == 0, Eq(Mod(s0, 8), 0), Ge(s1, 2)")
     '(b) % (8) == 0, (s0) % (8) == 0, s1 >= 2'
     """
-    text = re.sub(r"\b[mM]od\(([^(),]+),\s*([^(),]+)\)", r"(\1) % (\2)", text)
-    return re.sub(
-        r"\b(Eq|Ne|Ge|Le|Gt|Lt)\(((?:[^(),]|\([^()]*\))+),\s*((?:[^(),]|\([^()]*\))+)\)",
+    inner = r"(?:[^(),]|\([^()]*\))+"
+    text = re.sub(
+        rf"\b(Eq|Ne|Ge|Le|Gt|Lt)\(({inner}),\s*({inner})\)",
         lambda found: f"{found[2]} {_SIGNS[found[1]]} {found[3]}",
         text,
     )
+    alone = r"(^|,|\band\b)\s*[mM]od\(([^(),]+),\s*([^(),]+)\)\s*(?===|!=)"
+    return re.sub(alone, lambda found: f"{found[1]}{' ' * bool(found[1])}({found[2]}) % ({found[3]}) ", text)
 
 
 def _scan(source: str) -> Iterator[Token]:
@@ -132,9 +141,17 @@ class _Reader(NumberCursor):
         return known
 
     def side(self) -> tuple[Quantity, Quantity | None]:
-        """Take a number, or `a % b` as both."""
+        """Take a number, or `a % b` as both: a product, and what divides it."""
+        start = self.next
         value = self.number()
-        return value, (self.product() if self.accept("%") else None)
+        if not self.accept("%"):
+            return value, None
+        between = self.tokens[self.tokens.index(start) : self.at]
+        by = self.factor()
+        if _is_sum(between) or self.next.text in ("*", "//", "%"):
+            hint = "put the sum or the product in parentheses: (M + 1) % 8 == 0"
+            raise self.error("TW004", "a rest of what?", self.since(start), hint)
+        return value, by
 
     def sign(self) -> str:
         """Take a sign of comparison, or nothing."""
@@ -155,6 +172,11 @@ class _Reader(NumberCursor):
             raise self.error(
                 "TW004", "a rest stands on the left, beside a number", span, "such as M % 64 == 0"
             )
+        if isinstance(by, int) and (by < 1 or not 0 <= right < by):
+            reason = (
+                f"a rest of a division by {by} is never {right}" if by > 0 else f"{by} divides nothing here"
+            )
+            raise self.error("TW007", reason, span, "rests go from 0 to the divisor - 1")
         if by is not None:
             condition, truth = Condition("%", left - right, by), sign == "=="
         elif sign in ("==", "!="):
@@ -176,3 +198,14 @@ class _Reader(NumberCursor):
         first = self.tokens.index(start)
         words = [token.text for token in self.tokens[first : self.at] if token.kind == NAME]
         return [word for word in dict.fromkeys(words) if word not in ("ceildiv", "floordiv", "and")]
+
+
+def _is_sum(tokens: Sequence[Token]) -> bool:
+    """Return True if a sign between two addends stands outside of all parentheses."""
+    depth, before = 0, ""
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if not depth and token.text in ("+", "-") and before not in ("", "*", "//"):
+            return True
+        before = token.text
+    return False

@@ -135,7 +135,7 @@ def _held_by_threads(texts: Texts, layout: LayoutText) -> tuple[LayoutText, list
 
 def _counts(found: Coalescing) -> tuple[object, ...]:
     counts = found.sectors, found.ideal, found.excess, found.lines
-    return *counts, f"{found.efficiency:.0%}", found.alignment
+    return *counts, f"{found.efficiency:.0%}", found.alignment or "-"
 
 
 def said(found: Transfer) -> str:

@@ -77,8 +77,8 @@ class Texts:
         """For each text, the axes along which its copies are parts of a sum."""
         self._reads_sums = sums
         self._texts: list[str] = []
-        self._named: dict[str, str] = {}
-        """{a text with sizes that are not known: the same with names for them}."""
+        self._named: dict[tuple[int, str], str] = {}
+        """{(its place, a text with sizes that are not known): the same with names for them}."""
         self._asked_in = asked_shape
         """The shape of the question, which is the tensor's where a text has none."""
         self._option = "--tensor" if own_shape else "--shape"
@@ -164,15 +164,16 @@ class Texts:
             return text
         from tilewise.notation.cute import named_sizes
 
-        if text not in self._named:
-            before = sum(own.count("?") for own in self._named)
-            self._named[text], facts = named_sizes(text, before)
+        key = len(self._texts), text  # two tensors have sizes of their own
+        if key not in self._named:
+            before = sum(own.count("?") for _, own in self._named)
+            self._named[key], facts = named_sizes(text, before)
             if not all(fact.split()[0] in self.let for fact in facts):
                 raise NamesWanted(facts)
             if facts:
                 names = ", ".join(fact.split()[0] for fact in facts)
                 self.note(f"sizes that are not known, ?, have names, in their order: {names}")
-        return self._named[text]
+        return self._named[key]
 
     def _take_names_of_array(self, text: str) -> None:
         from tilewise.notation.dialects import dialect_of
