@@ -19,7 +19,7 @@ WHOLE = 2
 """Up to so many cases of a grid run in a quick run in any case."""
 SHARE = 8
 """Of a large grid one case in so many runs in any case."""
-SPARE = 0.01
+SPARE = float(os.environ.get("TILEWISE_SPARE", 0.01))
 """Seconds for which a quick run goes on with the other cases of a grid."""
 QUICK, FULL, LONG = 24, 88, 3_000
 """Examples of a property: in a quick run, otherwise, and under `--hypothesis-profile long`."""

@@ -59,9 +59,9 @@ def run(tmp_path_factory: pytest.TempPathFactory):
     found = os.pathsep.join((str(ROOT), inherited.get("PYTHONPATH", "")))
 
     @cache
-    def ran(*words: str, seed: int | str = "") -> str:
+    def ran(*words: str, seed: int | str = "", spare: str = "0.01") -> str:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "--color=no", *words]
-        environment = inherited | {"PYTHONPATH": found, SEED: str(seed)}
+        environment = inherited | {"PYTHONPATH": found, SEED: str(seed), "TILEWISE_SPARE": spare}
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True).stdout
 
     return ran
@@ -122,7 +122,7 @@ def test_quick_run_leaves_slow_tests_and_most_examples(run) -> None:
 
 
 def test_cheap_grid_in_a_quick_run_runs_whole(run) -> None:
-    assert "8 of 8 cases of grids ran" in run("--quick", "-k", "cheap", seed=1)
+    assert "8 of 8 cases of grids ran" in run("--quick", "-k", "cheap", seed=1, spare="60")
 
 
 def test_rest_is_what_the_quick_run_left_out(run) -> None:
