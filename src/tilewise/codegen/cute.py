@@ -110,7 +110,7 @@ def _in_numbers(layout: Layout) -> Layout:
 
 def _number(number: int) -> str:
     if is_named(number):
-        return NumberText("/", None).sum(number)
+        return NumberText("/", rounds_up=False).sum(number)
     return f"Int<{number}>{{}}" if abs(number) <= LARGEST_INT else f"C<{number}ll>{{}}"
 
 
@@ -123,5 +123,5 @@ def _step(stride: Vector) -> str:
         return _number(steps)
     basis = f"E<{axis.name[1:]}>{{}}"  # `to_cute` has seen that it is e0, e1, ...
     if is_named(steps):
-        return f"{NumberText('/', None).number(steps)} * {basis}"
+        return f"{NumberText('/', rounds_up=False).number(steps)} * {basis}"
     return basis if steps == 1 else f"{_number(steps)} * {basis}"

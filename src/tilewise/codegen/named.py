@@ -6,8 +6,9 @@ Digits are quotients and rests of the arguments, as the shape has them; no step 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tilewise.codegen.c import CUDA, C, Flavour
 from tilewise.codegen.functions import Index, Range, listed
@@ -17,7 +18,16 @@ from tilewise.codegen.text import LARGEST_INT
 from tilewise.core.algebra.inverses import left_inverse
 from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import NotDecided
-from tilewise.core.polynomials import Condition, Quotient, facts_now, given, is_same, named, rooted
+from tilewise.core.polynomials import (
+    Quotient,
+    facts_now,
+    given,
+    is_named,
+    is_positive,
+    is_same,
+    named,
+    rooted,
+)
 from tilewise.core.vectors import ZERO, Iter, Vector
 
 TYPE_CHECKING = False
@@ -59,8 +69,8 @@ def named_function(
     """
     facts = facts_now(layout.named_numbers)
     shown = left_inverse(index.counted(layout)) if inverse else layout
-    with given(facts):  # from here on no case is asked for
-        return _function(layout, shown, lang, name, index, arguments, text, facts)
+    with given(facts):  # without an effort: what facts leave open is not decided, and makes no case
+        return _function(layout, shown, lang, name, index, arguments, inverse, text, facts)
 
 
 def _function(
@@ -70,14 +80,14 @@ def _function(
     name: str,
     index: Index,
     arguments: Sequence[str],
+    inverse: bool,
     text: str,
     facts: Facts,
 ) -> NamedFunction:
     """Return the function whose result is a place of the layout `shown`: the layout, or its inverse."""
-    inverse = shown is not layout
     given_names = [checked(own, "an argument") for own in facts.meanings]
     free = FreeNames([name, *given_names])
-    words = NumberText("//" if lang in ("python", "triton") else "/", facts if lang != "python" else None)
+    words = NumberText("//" if lang in ("python", "triton") else "/", rounds_up=lang != "python")
     axes = [axis.name for axis in layout.axes]
     copies: Sequence[Iter]
     if inverse:
@@ -94,8 +104,9 @@ def _function(
     for axis in shown.axes:
         terms = [
             (digit, it.stride[axis])
-            for own, mode in zip(spelled, modes, strict=True)
-            for digit, it in _digits(own, _merged(mode), words)
+            for own, mode in zip(spelled, map(_merged, modes), strict=True)
+            for digit, it in zip(_digits(own, [it.extent for it in mode], words), mode, strict=True)
+            if is_named(it.extent) or it.extent > 1
         ]
         total = words.total(terms, shown.offset[axis] + start[axis])
         chain = shown.swizzles if axis == shown.swizzled_axis else ()
@@ -104,7 +115,9 @@ def _function(
             total = _swizzled(steps[-1][0], swizzle)
         texts.append(words.plus(total, shown.outer[axis]))
     results = [Range(own, *_ends(layout, own)) for own in axes]
-    ranges = [Range(own, 0, _size(mode) - 1) for own, mode in zip(spelled, modes, strict=True)]
+    ranges = [
+        Range(own, 0, prod(it.extent for it in mode) - 1) for own, mode in zip(spelled, modes, strict=True)
+    ]
     if inverse:
         ranges = [Range(own, it.low, it.high) for own, it in zip(spelled, results, strict=True)]
         texts, results = _index_of(texts[0], layout, index, words, steps, free)
@@ -113,13 +126,12 @@ def _function(
     call = f"{name}({', '.join([*spelled, *given_names])})"
     if lang == "cute":
         call = f"{name}({', '.join(given_names)})({', '.join(spelled)})"
-    counts = f", counted in {layout.unit}s" if layout.unit != "element" else ""
+    counts = f"counted in {layout.unit}s" if layout.unit != "element" else ""
     what = f"the flat index ({index.order})" if index.flat else f"the index {where}"
-    sentences = [f"{call}: where the element lives, as {where}{counts}."]
+    sentences = [f"{call}: where the element lives, as {where}{', ' * bool(counts)}{counts}."]
     if inverse:
-        sentences = [
-            f"{call}: {what} of the element that lives there{counts.replace(', c', '; places are c')}."
-        ]
+        units = f"; places are {counts}" if counts else ""
+        sentences = [f"{call}: {what} of the element that lives there{units}."]
     elif index.flat:
         sentences.append(f"{spelled[0]} is the flat index ({index.order}).")
     said = ", ".join(map(str, ranges)) + "; " + ", ".join(map(str, results))
@@ -195,21 +207,19 @@ def _swizzled(name: str, swizzle: Swizzle) -> str:
     return f"{name} ^ (({name} & {swizzle.source:#x}) {arrow} {abs(swizzle.shift)})"
 
 
-def _digits(value: str, iters: Sequence[Iter], words: NumberText) -> list[tuple[str, Iter]]:
-    """Return the digits of a number, as text, each with the digit that it is."""
+def _digits(value: str, extents: Sequence[Quantity], words: NumberText) -> list[str]:
+    """Return the digits of a number as text, slowest first."""
     found = []
     weight: Quantity = 1
-    for place in reversed(range(len(iters))):
-        it = iters[place]
-        text = value
-        if not (isinstance(weight, int) and weight == 1):
-            text = f"{text} {words.division} {words.divisor(weight)}"
+    for place, extent in reversed([*enumerate(extents)]):
+        digit = value
+        if is_named(weight) or weight != 1:
+            digit = f"{digit} {words.division} {words.divisor(weight)}"
         if place:
-            text = f"({text})" if " " in text else text
-            text = f"{text} % {words.divisor(it.extent)}"
-        if not (isinstance(it.extent, int) and it.extent == 1):
-            found.append((text, it))
-        weight = weight * it.extent
+            digit = f"({digit})" if " " in digit else digit
+            digit = f"{digit} % {words.divisor(extent)}"
+        found.append(digit)
+        weight = weight * extent
     return found[::-1]
 
 
@@ -234,36 +244,16 @@ def _index_of(
     """Return the index, of which a text has the flat one, in the form that is wanted, with its ranges."""
     if index.flat or not layout.shape:
         return [text], [Range("x", 0, layout.size - 1)]
-    sizes = [_size(mode) for mode in index.modes(layout)]
+    sizes = [prod(it.extent for it in mode) for mode in index.modes(layout)]
+    ranges = [Range(own, 0, size - 1) for own, size in zip(index.names(layout), sizes, strict=True)]
     if len(sizes) == 1:
-        return [text], [Range(index.names(layout)[0], 0, sizes[0] - 1)]
+        return [text], ranges
     flat = free.free("x")
     steps.append((flat, text))
-    weight: Quantity = 1
-    texts = []
-    for place, size in reversed([*enumerate(sizes)]):
-        digit = (
-            flat
-            if isinstance(weight, int) and weight == 1
-            else f"{flat} {words.division} {words.divisor(weight)}"
-        )
-        if place:
-            digit = f"({digit})" if " " in digit else digit
-            digit = f"{digit} % {words.divisor(size)}"
-        texts.append(digit)
-        weight = weight * size
-    ranges = [Range(own, 0, size - 1) for own, size in zip(index.names(layout), sizes, strict=True)]
-    return texts[::-1], ranges
+    return _digits(flat, sizes, words), ranges
 
 
 # -- facts -----------------------------------------------------------------------------------------
-
-
-def _size(iters: Iterable[Iter]) -> Quantity:
-    size: Quantity = 1
-    for it in iters:
-        size = size * it.extent
-    return size
 
 
 def _copies(layout: Layout) -> tuple[Sequence[Iter], Vector]:
@@ -282,30 +272,30 @@ def _ends(layout: Layout, axis: str) -> tuple[Quantity | None, Quantity | None]:
 
 def _is_within(layout: Layout, modes: Sequence[Sequence[Iter]], facts: Facts) -> bool:
     """Return True if 32 bits are known to hold all values on the way."""
-    room = LARGEST_INT
+    room = LARGEST_INT + 1
     numbers = [*map(named, facts.meanings), *layout.named_numbers]
     numbers += [part for condition, _ in facts.said for part in (condition.over, condition.by)]
-    if not all(_fits(facts, number) for number in numbers):
+    if not all(map(_fits, numbers)):
         return False
     for axis in layout.axes:
         reach: Quantity = 0
         for it in (it for mode in modes for it in mode):
             stride = it.stride[axis]
-            if not _is_known(facts, stride):
+            if not is_positive(stride + 1):
                 stride = -stride
-                if not _is_known(facts, stride):
+                if not is_positive(stride + 1):
                     return False
             reach = reach + it.extent * stride
         for more in (layout.offset[axis], layout.outer[axis]):
-            if not _is_known(facts, more):
+            if not is_positive(more + 1):
                 return False
             reach = reach + more
-        if not _is_known(facts, room - 2 * reach):
+        if not is_positive(room - 2 * reach):
             return False
-    return all(_is_known(facts, room - _size(mode)) for mode in modes)
+    return all(is_positive(room - prod(it.extent for it in mode)) for mode in modes)
 
 
-def _fits(facts: Facts, value: Quantity) -> bool:
+def _fits(value: Quantity) -> bool:
     """Return True if 32 bits are known to hold a number, and all on the way to it."""
     over, by = rooted(value)
     if isinstance(over, int):
@@ -313,14 +303,7 @@ def _fits(facts: Facts, value: Quantity) -> bool:
     most: Quantity = by
     for part, times in over.parts:
         most = most + part * abs(times)
-        if not _is_known(facts, part):
+        if not is_positive(part + 1):
             return False
     inside = [part for atom in over.atoms if isinstance(atom, Quotient) for part in (atom.over, atom.by)]
-    return _is_known(facts, LARGEST_INT - most) and all(_fits(facts, part) for part in inside)
-
-
-def _is_known(facts: Facts, value: Quantity) -> bool:
-    """Return True for a number that facts show to be 0 or more."""
-    if isinstance(value, int):
-        return value >= 0
-    return bool(facts.decided(facts.in_symbols(Condition(">=", value))))
+    return is_positive(LARGEST_INT + 1 - most) and all(map(_fits, inside))

@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.core.errors import NotDecided
-from tilewise.core.polynomials import Condition, Polynomial, Quotient, rooted
+from tilewise.core.polynomials import Condition, Polynomial, Quotient, is_positive, rooted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.core.polynomials import Facts, Quantity
+    from tilewise.core.polynomials import Quantity
 
 
 @dataclass(frozen=True)
 class NumberText:
-    """Numbers with names as text: the sign of a quotient, and the facts that show it is not below 0."""
+    """Numbers with names as text, with the sign of a quotient."""
 
     division: str
-    facts: Facts | None
-    """None where a quotient of any sign rounds down."""
+    rounds_up: bool
+    """True where a quotient below 0 rounds up, as in C."""
 
     def number(self, value: Quantity) -> str:
         """Return a number, as a factor: a sum stands in parentheses."""
@@ -53,9 +53,7 @@ class NumberText:
         return " ".join(words), len(parts) > 1 or parts[0][1] < 0
 
     def _quotient(self, atom: Quotient) -> str:
-        if self.facts is not None and not self.facts.decided(
-            self.facts.in_symbols(Condition(">=", rooted(atom.over)[0]))
-        ):
+        if self.rounds_up and not is_positive(atom.over + 1):
             raise NotDecided(
                 f"{atom.over} may be below 0, and this language rounds such a quotient up",
                 hint="say more of its names, or take --as python",

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
         def meanings(self) -> Mapping[str, Quantity]: ...
 
         @property
-        def path(self) -> tuple[tuple[Condition, bool], ...]: ...
-
-        @property
         def said(self) -> Iterable[tuple[Condition, bool]]: ...
 
         def value_of(self, over: Quantity) -> int | None: ...
@@ -588,7 +585,7 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     """Return the truth of a condition; raise `LeftOpen`, or `NotDecided`, where known facts leave it open."""
     if isinstance(over, int) and isinstance(by, int):
         return Condition(kind, over, by).holds({})
-    if isinstance(by, Polynomial) and _is_positive(by):
+    if isinstance(by, Polynomial) and is_positive(by):
         over, by = _reduced(over, by)
     asked = _plainly(Condition(kind, over, by))
     if isinstance(asked, bool):
@@ -632,7 +629,7 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
     for atom in sorted(floors, key=_key_of):
         over, by = atom.over, atom.by
         times, others = _split(value, atom)
-        if not _is_positive(by) or atom in _lifted(times).atoms:
+        if not is_positive(by) or atom in _lifted(times).atoms:
             continue
         if is_whole(over, by):
             return _plainly(Condition(kind, times * over + others * by))
@@ -652,16 +649,19 @@ def _without_factors(value: Polynomial) -> Quantity:
     common: Quantity = 1
     for atom in _common(value):
         one = Polynomial({(atom,): 1})
-        common = common * one if _is_positive(one) else common
+        common = common * one if is_positive(one) else common
     return value if isinstance(common, int) else _led(value, common)[0]
 
 
-def _is_positive(value: Quantity) -> bool:
+def is_positive(value: Quantity) -> bool:
     """Return True for a number that is known to be 1 or more; this asks for no case."""
     if isinstance(value, int):
         return value >= 1
-    asked = _plainly(Condition(">=", value - 1))
-    return asked if isinstance(asked, bool) else _decided(asked[0]) is asked[1]
+    plain = _plainly(Condition(">=", value - 1))
+    if isinstance(plain, bool):
+        return plain
+    condition, truth = plain
+    return _decided(condition) is truth
 
 
 def _split(value: Polynomial, atom: Atom) -> tuple[Quantity, Quantity]:
@@ -695,6 +695,14 @@ def _of_rest(
     return Condition(kind, times * (over - by * Polynomial({(Quotient(over, by),): 1})) + left), True
 
 
+def _unless_known(kind: str, over: Quantity, by: Quantity = 1) -> bool:
+    """Return the truth of a condition; where facts leave it open, only yes makes sense."""
+    try:
+        return truth_of(kind, over, by)
+    except LeftOpen as open_:
+        raise LeftOpen(open_.condition, required=True) from None
+
+
 def positive(value: Quantity) -> bool:
     """Return False for a number that is known to be below 1; that others are not is taken for granted.
 
@@ -703,25 +711,20 @@ def positive(value: Quantity) -> bool:
     if isinstance(value, int):
         return value >= 1
     try:
-        return truth_of(">=", value - 1)
-    except LeftOpen as open_:
-        raise LeftOpen(open_.condition, required=True) from None
+        return _unless_known(">=", value - 1)
     except NotDecided:
         return True
 
 
 def whole(over: Quantity, by: Quantity) -> bool:
     """Return False for a quotient that is known to leave a rest; others are taken to leave none."""
-    try:
-        return truth_of("%", over, by)
-    except LeftOpen as open_:
-        raise LeftOpen(open_.condition, required=True) from None
+    return _unless_known("%", over, by)
 
 
 def larger(one: Quantity, other: Quantity) -> Quantity:
     """Return the larger of two numbers; it asks for a case only where facts leave it open."""
     for most, least in ((one, other), (other, one)):
-        if _is_positive(most - least + 1):
+        if is_positive(most - least + 1):
             return most
     return one if truth_of(">=", one - other) else other
 
@@ -809,10 +812,7 @@ def rest_of(over: Quantity, by: int) -> int:
 
 def is_equal(one: Quantity, other: Quantity) -> bool:
     """Return False for two numbers that are known to differ; others are taken to be equal."""
-    try:
-        return truth_of("==", one - other)
-    except LeftOpen as open_:
-        raise LeftOpen(open_.condition, required=True) from None
+    return _unless_known("==", one - other)
 
 
 def floor_of(over: Quantity, by: Quantity) -> Quantity:

@@ -12,7 +12,7 @@ kernel of Triton, `%M: i32 {tt.divisibility = 16 : i32}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tilewise.core.errors import LayoutError, printable
 from tilewise.core.known import NOTHING, NameFacts
@@ -142,13 +142,14 @@ class _Reader(NumberCursor):
 
     def side(self) -> tuple[Quantity, Quantity | None]:
         """Take a number, or `a % b` as both: a product, and what divides it."""
-        start = self.next
-        value = self.number()
-        if not self.accept("%"):
-            return value, None
-        between = self.tokens[self.tokens.index(start) : self.at]
-        by = self.factor()
-        if _is_sum(between) or self.next.text in ("*", "//", "%"):
+        start, at = self.next, self.at
+        value, by = self.product(), None
+        if self.accept("%"):
+            by = self.factor()
+        else:
+            self.at = at
+            value = self.number()
+        if self.next.text == "%" or (by is not None and self.next.text in ("*", "//", "+", "-")):
             hint = "put the sum or the product in parentheses: (M + 1) % 8 == 0"
             raise self.error("TW004", "a rest of what?", self.since(start), hint)
         return value, by
@@ -198,14 +199,3 @@ class _Reader(NumberCursor):
         first = self.tokens.index(start)
         words = [token.text for token in self.tokens[first : self.at] if token.kind == NAME]
         return [word for word in dict.fromkeys(words) if word not in ("ceildiv", "floordiv", "and")]
-
-
-def _is_sum(tokens: Sequence[Token]) -> bool:
-    """Return True if a sign between two addends stands outside of all parentheses."""
-    depth, before = 0, ""
-    for token in tokens:
-        depth += (token.text == "(") - (token.text == ")")
-        if not depth and token.text in ("+", "-") and before not in ("", "*", "//"):
-            return True
-        before = token.text
-    return False

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 
-from tilewise.core.cases import cases
 from tilewise.core.errors import LayoutError, NotDecided
-from tilewise.core.known import NameFacts, with_all
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
 from tilewise.core.polynomials import Condition, facts_now, named, names_now, outside, valued
-from tilewise.questions.cases import filled
 from tilewise.questions.report import Report
 from tilewise.questions.texts import Texts, values_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar
+
+    from tilewise.core.known import NameFacts
 
     Drawing = TypeVar("Drawing", bound=Callable[..., Report])
 
@@ -32,6 +32,8 @@ def for_values(function: Drawing) -> Drawing:
     def drawn(layout: Layout | str, *words: Any, **options: Any) -> Report:
         if not names_now():
             return function(layout, *words, **options)
+        from tilewise.core.known import NameFacts
+
         known = facts_now(())
         assert isinstance(known, NameFacts)
         let = values_in(options.get("let", ()))
@@ -60,6 +62,8 @@ def _in_numbers(layout: Layout | str, numbers: Mapping[str, int]) -> Layout | st
 
 def _drawn(known: NameFacts, let: Mapping[str, int]) -> list[dict[str, int]]:
     """Return values of the names, those of `let` first, that are 2 or more where they may be."""
+    from tilewise.core.known import with_all
+
     for name in known.names:
         if name in let:
             known = with_all(known, Condition("==", named(name) - let[name]))
@@ -68,14 +72,16 @@ def _drawn(known: NameFacts, let: Mapping[str, int]) -> list[dict[str, int]]:
 
 def _formula(layout: Layout | str, options: Mapping[str, Any], known: NameFacts) -> str:
     """Return the place of an element for all values of the names, as the end of a sentence; or nothing."""
-    from tilewise.codegen import source_of
+    from tilewise.codegen.functions import Index
+    from tilewise.codegen.named import named_function
+    from tilewise.core.cases import cases
+    from tilewise.questions.cases import filled
 
     def written(facts: NameFacts) -> str:
         reading = {name: options[name] for name in _READING if name in options}
         own = filled(layout, facts) if isinstance(layout, Layout) else Texts(**reading).layout(layout)
-        lines = map(str.strip, source_of(own, "python").code.splitlines()[1:])
-        steps = [line.removeprefix("return ") for line in lines if not line.startswith(("#", "assert"))]
-        return ", ".join(steps)
+        function = named_function(by_coordinates(own), "python", "place_of", Index(), (), False, "")
+        return ", ".join([*(f"{name} = {text}" for name, text in function.steps), *function.texts])
 
     found = cases(written, known)
     if len(found) != 1 or found[0].error is not None:
