@@ -1,9 +1,11 @@
 """The emitted code, run on a GPU: CUDA built by nvcc, Triton by Triton, every row against the definition.
 
     python -m tests.codegen.on_device --layouts 400 --triton 40
+    TRITON_DEBUG=1 python -m tests.codegen.on_device --named 200 --values 50
 
 It needs nvcc, PyTorch and Triton, and a GPU; pytest does not run it. The last lines count the machine
-instructions of the typical functions, without what loads and stores take.
+instructions of the typical functions, without what loads and stores take. `--named` runs the functions of
+layouts with names instead, on so many values of these; Triton checks its asserts with TRITON_DEBUG=1.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 from tests.codegen.compiled import fields_of
 from tests.codegen.definition import Calls, random_calls
 from tests.codegen.instructions import TYPICAL, digit_by_digit
+from tests.codegen.named_calls import named_calls
 
 from tilewise import parse
 from tilewise.codegen import source_of
@@ -33,9 +36,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--layouts", type=int, default=400)
     parser.add_argument("--triton", type=int, default=40)
+    parser.add_argument("--named", type=int, default=0)
+    parser.add_argument("--values", type=int, default=50)
     parser.add_argument("--seed", type=int, default=11)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        if args.named:
+            for lang, check in (("cuda", check_cuda), ("triton", check_triton)):
+                named = list(named_calls(lang, args.named, args.values, args.seed))
+                check(named, Path(folder))
+                print(f"{lang}: {len(named)} functions of names, {_rows(named)} rows right", flush=True)
+            return
         cuda = list(random_calls("cuda", args.layouts, args.seed))
         check_cuda(cuda, Path(folder))
         print(f"cuda: {len(cuda)} functions, {_rows(cuda)} rows right")
@@ -156,7 +167,7 @@ def machine_instructions(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def check_triton(all_calls: Sequence[Calls], folder: Path) -> None:
-    """One kernel a function, one program for all rows."""
+    """One kernel a function, a thread for four rows."""
     import torch
     import triton
 
@@ -170,19 +181,20 @@ def check_triton(all_calls: Sequence[Calls], folder: Path) -> None:
         width = torch.int64 if "tl.int64" in calls.source.code else torch.int32
         rows = torch.tensor(calls.rows, dtype=width, device="cuda")
         out = torch.empty((len(calls.source.results), len(calls.rows)), dtype=torch.int64, device="cuda")
-        block = triton.next_power_of_2(len(calls.rows))
-        getattr(module, f"k_{calls.source.name}")[(1,)](rows, out, len(calls.rows), BLOCK=block)
+        grid = (triton.cdiv(len(calls.rows), 512),)
+        getattr(module, f"k_{calls.source.name}")[grid](rows, out, len(calls.rows), BLOCK=512)
         calls.judge([tuple(row) for row in out.T.tolist()])
 
 
 def _triton_kernel(calls: Calls) -> str:
     given, got = len(calls.source.arguments), len(calls.source.results)
-    loads = [f"    a{i} = tl.load(rows + r * {given} + {i}, mask=r < n, other=0)" for i in range(given)]
+    row = "tl.minimum(r, n - 1)"
+    loads = [f"    a{i} = tl.load(rows + {row} * {given} + {i})" for i in range(given)]
     results = ", ".join(f"v{i}" for i in range(got))
     call = f"    {results} = {calls.source.name}({', '.join(f'a{i}' for i in range(given))})"
     stores = [f"    tl.store(out + {i} * n + r, v{i}, mask=r < n)" for i in range(got)]
     head = f"@triton.jit\ndef k_{calls.source.name}(rows, out, n, BLOCK: tl.constexpr):"
-    return "\n".join([head, "    r = tl.arange(0, BLOCK)", *loads, call, *stores])
+    return "\n".join([head, "    r = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)", *loads, call, *stores])
 
 
 def _module(path: Path, text: str) -> ModuleType:
