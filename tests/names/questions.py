@@ -159,10 +159,18 @@ def in_numbers(answer: Any, values: dict[str, int]) -> Any:
 def fault(question: Question) -> tuple[str, str]:
     """Return (the state, a sentence on a fault): right, open or wrong."""
     try:
-        found = cases(lambda known: question.asked(lambda part: filled(part, known)), question.known)
+        found = cases(
+            lambda known: question.asked(lambda part: filled(part, known)),
+            question.known,
+            lambda answer: answer is False,
+        )
     except NotDecided:
         return "open", ""
-    is_open = any(isinstance(case.error, NotDecided) for case in found)
+    left_open = [case for case in found if isinstance(case.error, NotDecided)]
+    for case in left_open:
+        if case.example is not None and (why := _no_example(question, case, case.example)):
+            return "wrong", f"{question}: {why}"
+    is_open = any(case.example is None for case in left_open)
     for values in question.known.values(VALUES, seed=1):
         try:
             want = _outcome(question.asked, lambda part, values=values: in_numbers(part, values))
@@ -179,6 +187,15 @@ def fault(question: Question) -> tuple[str, str]:
         if got != want and not _one_map(got[1], want[1]):
             return "wrong", f"{question}: {got} for {want} at {values}"
     return ("open" if is_open else "right"), ""
+
+
+def _no_example(question: Question, case: Case, example: Case) -> str:
+    """Return the fault of values that are said to have a no, or an empty text."""
+    values = {name: int(value) for name, value in example.known.meanings.items()}  # type: ignore[arg-type]
+    if not _admits(case, values):
+        return f"{values} are not of their case"
+    kind, got = _outcome(question.asked, lambda part: in_numbers(part, values))
+    return "" if kind == "refused" or got is False else f"the answer for {values} is {got}, and no is said"
 
 
 def _admits(case: Case, values: dict[str, int]) -> bool:

@@ -18,9 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MOST = 64
+MOST = 128
 """The most cases of one question."""
-MOST_RUNS = 400
+MOST_RUNS = 1000
+MOST_VALUES = 32
+"""The most values of a name that are taken one by one, where the answer is not decided for all."""
+MOST_EXAMPLES = 12
+"""The most values that are tried for a no, where the answer is not decided for all."""
 _NO_STEP = (
     ArithmeticError,
     AssertionError,
@@ -41,6 +45,8 @@ class Case:
     known: NameFacts
     answer: Any = None
     error: LayoutError | None = None
+    example: Case | None = None
+    """For a case that is not decided: values in it for which the answer is no; None if none were found."""
 
     @property
     def path(self) -> tuple[tuple[Condition, bool], ...]:
@@ -48,8 +54,12 @@ class Case:
         return self.known.path
 
 
-def cases(ask: Callable[[NameFacts], Any], known: NameFacts) -> list[Case]:
+def cases(
+    ask: Callable[[NameFacts], Any], known: NameFacts, is_no: Callable[[Any], bool] = lambda answer: False
+) -> list[Case]:
     """Return the cases of a question; `ask` is run with the facts of each.
+
+    A refusal is a no, and so is an answer of which `is_no` is true.
 
     refused  TW303 for more than `MOST` cases
     """
@@ -76,13 +86,43 @@ def cases(ask: Callable[[NameFacts], Any], known: NameFacts) -> list[Case]:
         except _NO_STEP as raised:
             error = NotDecided("a step of this takes numbers alone")
             error.__cause__ = raised
-        found.append(Case(facts, answer, error))
+        has_room = len(found) + len(waiting) < MOST
+        of_few = facts.one_of_few(MOST_VALUES) if has_room and isinstance(error, NotDecided) else None
+        if of_few is not None:
+            waiting += _both(facts, LeftOpen(of_few))
+            continue
+        example = _example_of_no(ask, facts, is_no) if isinstance(error, NotDecided) else None
+        found.append(Case(facts, answer, error, example))
         if len(found) + len(waiting) > MOST:
             break
     raise NotDecided(
         f"the answer has more than {MOST} cases",
         hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
     )
+
+
+def _example_of_no(
+    ask: Callable[[NameFacts], Any], facts: NameFacts, is_no: Callable[[Any], bool]
+) -> Case | None:
+    """Return one of the values that facts admit, for which the answer is no, or None where none was found."""
+    if facts.witness is None:
+        return None
+    for values in facts.values(MOST_EXAMPLES):
+        alone = facts.pinned(values)
+        answer: Any = None
+        error: LayoutError | None = None
+        try:
+            with given(alone, Effort()):
+                answer = ask(alone)
+        except NotDecided:
+            continue
+        except LayoutError as raised:
+            if raised.code == "TW102":  # no extent: there is no question
+                continue
+            error = raised
+        if error is not None or is_no(answer):
+            return Case(alone, answer, error)
+    return None
 
 
 def _both(facts: NameFacts, open_: LeftOpen) -> list[NameFacts]:

@@ -29,12 +29,14 @@ from tilewise.core.polynomials import (
     divided,
     given,
     is_same,
+    lifted,
     named,
     replaced,
     rooted,
     spend,
     symbol,
     valued,
+    without_power,
 )
 
 TYPE_CHECKING = False
@@ -47,6 +49,8 @@ MOST_STEPS = 2
 """Facts that are taken together to decide one comparison, at most."""
 MOST_TRIES = 24
 """Sums of facts that are tried for one comparison."""
+MOST_FLOORS = 5
+"""Floors that are left out of one comparison, at most."""
 FAR = 2**40
 """Names that may be larger are tried from their least values on alone."""
 TRIES = 400
@@ -92,9 +96,27 @@ class NameFacts:
 
     def ends(self, name: str) -> Bounds:
         """Return numbers between which a name lies."""
-        value = self.meanings.get(name, 0)
-        low, high = self._low(value), self._low(-value)
-        return 0 if low is None else low, LARGEST if high is None else -high
+        low, high = self.reach_of(self.meanings.get(name, 0))
+        return 0 if low is None else low, LARGEST if high is None else high
+
+    def reach_of(self, over: Quantity) -> tuple[int | None, int | None]:
+        """Return numbers between which a number lies, by the bounds of its symbols; None: there is none."""
+        low, high = self._low(over), self._low(-over)
+        return low, None if high is None else -high
+
+    def pinned(self, values: Mapping[str, int]) -> NameFacts:
+        """Return the facts of one value for each name, without others."""
+        return NOTHING._changed(names=self.names, meanings=dict(values))
+
+    def one_of_few(self, most: int) -> Condition | None:
+        """Return the condition that a name with few values in the case at hand has the least of them."""
+        asked = {own for condition, _ in self.path for own in condition.names}
+        symbols = [own for name in sorted(asked) for own in _symbols(self.meanings[name])]
+        few = [own for own in symbols if self.bounds_of(own)[1] - self.bounds_of(own)[0] < most]
+        if not few:
+            return None
+        least = min(few, key=lambda own: self.bounds_of(own)[1] - self.bounds_of(own)[0])
+        return Condition("==", symbol(least) - self.bounds_of(least)[0])
 
     # -- deciding --------------------------------------------------------------------------------------
 
@@ -142,7 +164,7 @@ class NameFacts:
         if isinstance(over, int):
             return over >= 0
         for number, truth in ((over, True), (-over - 1, False)):
-            if self._reaches(0, number):
+            if self._reaches(0, number) or self._is_said(number):
                 return truth
         if self._least(over):
             return True
@@ -199,9 +221,20 @@ class NameFacts:
             return False
         return None
 
+    def _is_said(self, over: Quantity) -> bool:
+        """Return True if a fact says that a number is 0 or more, or that one is which is less."""
+        assert isinstance(over, Polynomial)
+        content = over.content
+        for fact, truth in self.facts:
+            if fact.kind == ">=" and truth and isinstance(fact.over, Polynomial):
+                apart = over - fact.over * (content // fact.over.content)
+                if isinstance(apart, int) and apart >= 0:
+                    return True
+        return False
+
     def _least(self, over: Quantity) -> bool:
         """Return True if a number is shown to be 0 or more."""
-        waiting = [(self._from_bounds(over), 0)]
+        waiting = [(self._from_bounds(own), 0) for own in self._without_floors(over)]
         for own, steps in waiting:  # which grows, the nearest first
             spend()
             low = self._low_from_bounds(own)
@@ -215,6 +248,41 @@ class NameFacts:
                     if len(waiting) < MOST_TRIES and least is not None and least >= 0:
                         waiting.append((own - fact * factor, steps + 1))
         return False
+
+    def _without_floors(self, over: Quantity) -> Iterator[Quantity]:
+        """Yield a number, and others that are no more than a positive multiple of it, each with a floor less.
+
+        q floor(p / q) is p at most, and p - q + 1 at least.
+        """
+        for _ in range(MOST_FLOORS):
+            yield over
+            for atom in lifted(over).floors:
+                fewer = self._without_floor(lifted(over), atom)
+                if fewer is not None:
+                    over = fewer
+                    break
+            else:
+                return
+
+    def _without_floor(self, over: Polynomial, atom: Quotient) -> Quantity | None:
+        """Return a number that is no more than a positive multiple of another, of which it lacks a floor."""
+        if not self._reaches(1, atom.by):
+            return None
+        total: Quantity = 0
+        for mono, c in over.terms.items():
+            others = [*mono]
+            if atom not in others:
+                total = total + Polynomial({mono: c}) * atom.by if mono else total + c * atom.by
+                continue
+            others.remove(atom)
+            times: Quantity = c
+            for own in others:
+                one = Polynomial({(own,): 1})
+                if own == atom or not self._reaches(0, one):
+                    return None
+                times = times * one
+            total = total + times * (atom.over - (atom.by - 1 if c > 0 else 0))
+        return total
 
     def _low(self, over: Quantity) -> int | None:
         """Return a number that all values of a polynomial reach, over the bounds of its symbols."""
@@ -366,9 +434,40 @@ class NameFacts:
             if ends[0] > ends[1]:
                 return None
             changed = replace_bounds(changed, mono[0], ends) if ends != (low, high) else changed
+        for own in over.symbols if all(isinstance(atom, Symbol) for atom in over.atoms) else ():
+            reached = [changed._end(over, own, *changed.bounds_of(own), at_most) for at_most in (False, True)]
+            if reached[0] is None or reached[1] is None:
+                return None
+            changed = replace_bounds(changed, own, (reached[0], reached[1]))
         return (
             self._settled(changed) if any(low == high for low, high in changed.bounds.values()) else changed
         )
+
+    def _end(self, over: Polynomial, own: Symbol, low: int, high: int, at_most: bool) -> int | None:
+        """Return the least value of a symbol, or the most, where a number may be 0 or more; None: nowhere.
+
+        It halves the range, and leaves out a half over whose bounds all values are below 0.
+        """
+        if self._most_within(over, own, low, high) < 0:
+            return None
+        while low < high:
+            middle = (low + high) // 2
+            halves = [(low, middle), (middle + 1, high)]
+            first, other = reversed(halves) if at_most else halves
+            low, high = first if self._most_within(over, own, *first) >= 0 else other
+        return low
+
+    def _most_within(self, over: Polynomial, own: Symbol, low: int, high: int) -> int:
+        """Return a number that no value exceeds, over bounds of symbols, and narrower ones of one of them."""
+        total = 0
+        for mono, c in over.terms.items():
+            least = most = c
+            for atom in mono:
+                ends = (low, high) if atom == own else self.bounds_of(atom)  # type: ignore[arg-type]
+                products = [one * end for one in (least, most) for end in ends]
+                least, most = min(products), max(products)
+            total += most
+        return total
 
     def _equal(self, over: Quantity) -> NameFacts | None:
         assert isinstance(over, Polynomial)
@@ -666,7 +765,7 @@ def _divided_by_all(over: Quantity, by: int) -> tuple[Quantity, int]:
     if isinstance(over, int):
         return over, by
     shared = gcd(over.content, over.constant, by)
-    return over.over_exactly(shared), by // shared
+    return without_power(over.over_exactly(shared), by // shared)
 
 
 def _shortest(over: Quantity, rounded: bool = False) -> Quantity:

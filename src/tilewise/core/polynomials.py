@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
         def value_of(self, over: Quantity) -> int | None: ...
 
+        def reach_of(self, over: Quantity) -> tuple[int | None, int | None]: ...
+
         def in_symbols(self, condition: Condition) -> Condition: ...
 
         def decided(self, condition: Condition) -> bool | None: ...
@@ -216,7 +218,10 @@ def no_value(message: str, hint: str = "give its names values: --let M=64") -> N
 
 
 MOST_VALUES = 16
-"""Numbers that a divisor may be, each of them a case, at most."""
+"""Floors that a quotient may have, each of them a case, at most."""
+
+MOST_DIVIDED = 1 << 12
+"""The largest number whose floors are listed."""
 
 MOST_DIVISOR = 1 << 16
 """The largest number whose divisors are tried one by one."""
@@ -308,6 +313,12 @@ class Polynomial:
                     inside = (atom.over, atom.by) if isinstance(atom.by, Polynomial) else (atom.over,)
                     found |= dict.fromkeys(inner for part in inside for inner in part.atoms)
         return [*found]
+
+    @property
+    def floors(self) -> list[Quotient]:
+        """Return the quotients in it that are inside of no other, in one order."""
+        found = {atom for mono in self.terms for atom in mono if isinstance(atom, Quotient)}
+        return sorted(found, key=_key_of)
 
     @property
     def symbols(self) -> list[Symbol]:
@@ -501,7 +512,7 @@ class Polynomial:
         if by > 1:
             return [f"floordiv({over}, {by})" if _size(over) > 1 else f"{over}//{by}"]
         found = []
-        parts = [(tuple(map(str, mono)), c) for mono, c in _lifted(over).terms.items()]
+        parts = [(tuple(map(str, mono)), c) for mono, c in lifted(over).terms.items()]
         for names, c in sorted(parts, key=_shown_first):
             times = [] if names and abs(c) == 1 else [str(abs(c))]
             found.append(("-" if c < 0 else "") + "*".join([*times, *names]))
@@ -605,7 +616,7 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
 
 
 def _has_floor(condition: Condition) -> bool:
-    return any(isinstance(atom, Quotient) for atom in _lifted(condition.over).atoms)
+    return any(isinstance(atom, Quotient) for atom in lifted(condition.over).atoms)
 
 
 def _is_name(value: Quantity) -> bool:
@@ -620,16 +631,20 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
     and r <= 0 that it divides p
     """
     kind, value = condition.kind, condition.over
-    if kind == "%" or isinstance(value, int):
+    if isinstance(value, int):
         return condition, True
+    if kind == "%":
+        by = condition.by
+        return Condition(
+            "%", *(without_power(value, by) if isinstance(by, int) and by else (value, by))
+        ), True
     value = _without_factors(value)
     if isinstance(value, int):
         return Condition(kind, value).holds({})
-    floors = {atom for mono in value.terms for atom in mono if isinstance(atom, Quotient)}
-    for atom in sorted(floors, key=_key_of):
+    for atom in value.floors:
         over, by = atom.over, atom.by
         times, others = _split(value, atom)
-        if not is_positive(by) or atom in _lifted(times).atoms:
+        if not is_positive(by) or atom in lifted(times).atoms:
             continue
         if is_whole(over, by):
             return _plainly(Condition(kind, times * over + others * by))
@@ -642,6 +657,26 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
             apart = over + others // times * by if times > 0 else (others // -times + 1) * by - 1 - over
             return _plainly(Condition(">=", apart))
     return Condition(kind, value), True
+
+
+def without_power(over: Polynomial, by: int) -> tuple[Polynomial, int]:
+    """Return (x, d) for a power of x of which a number is a divisor where d divides x; else both as they are.
+
+    >>> [without_power(named("M") ** power * 3, by) for power, by in ((2, 8), (2, 12), (3, 2))]
+    [(M, 4), (M, 2), (M, 2)]
+    """
+    (factors, c), *others = over.terms.items()
+    if others or len({*factors}) > 1 or len(factors) < 2:
+        return over, by
+    found, left, prime = 1, by // gcd(c, by), 2
+    while left > 1 and prime < MOST_DIVIDED:
+        prime = left if prime * prime > left else prime
+        times = 0
+        while left % prime == 0:
+            left, times = left // prime, times + 1
+        found *= prime ** -(-times // len(factors))
+        prime += 1
+    return (over, by) if left > 1 else (Polynomial({factors[:1]: 1}), found)
 
 
 def _without_factors(value: Polynomial) -> Quantity:
@@ -771,16 +806,16 @@ def _reduced(over: Quantity, by: Quantity) -> tuple[Quantity, Quantity]:
     over, by = without_common(over, by)
     if isinstance(over, int) and isinstance(by, int):
         return over, by
-    parts = [c for own in (over, by) for c in _lifted(own).terms.values()]
+    parts = [c for own in (over, by) for c in lifted(own).terms.values()]
     shared = gcd(*parts)
-    return _made({mono: c // shared for mono, c in _lifted(over).terms.items()}), _made(
-        {mono: c // shared for mono, c in _lifted(by).terms.items()}
+    return _made({mono: c // shared for mono, c in lifted(over).terms.items()}), _made(
+        {mono: c // shared for mono, c in lifted(by).terms.items()}
     )
 
 
 def _common(*values: Quantity) -> Monomial:
     """Return the names and floors that are factors of all parts of some numbers."""
-    first, *others = (Counter(mono) for own in values for mono in _lifted(own).terms)
+    first, *others = (Counter(mono) for own in values for mono in lifted(own).terms)
     for parts in others:
         first &= parts
     return tuple(sorted(first.elements(), key=_key_of))
@@ -794,7 +829,7 @@ def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
     """
     common = _common(one, other)
     parts = [
-        {_without(mono, common) or (): c for mono, c in _lifted(own).terms.items()} for own in (one, other)
+        {_without(mono, common) or (): c for mono, c in lifted(own).terms.items()} for own in (one, other)
     ]
     return _made(parts[0]), _made(parts[1])
 
@@ -855,15 +890,30 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         return lead - 1 - floor_of(-rest - 1, by)
     if not truth_of(">=", rest - by):
         return lead
-    if isinstance(rest, int) and rest <= MOST_VALUES:
-        for value in range(1, rest + 1):  # by is one of few numbers, and each is a case
-            if truth_of("==", by - value):
-                known_one: Quantity = lead + rest // value
-                return known_one
+    if isinstance(rest, int) and rest <= MOST_DIVIDED:
+        known_one: Quantity = lead + _floor_of_few(rest, by)
+        return known_one
     if isinstance(rest, Polynomial):
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
         return quotient
     no_value(f"this divides {rest} by {by}, and the names have no values")
+
+
+def _floor_of_few(over: int, by: Polynomial) -> int:
+    """Return the floor of a quotient of two positive numbers, a case for each that the facts admit.
+
+    It goes down with the divisor: it is q or more where over >= q by.
+    """
+    floors = sorted({over // value for value in range(1, over + 1)} | {0})
+    open_ = [own for own in floors[1:] if _decided(Condition(">=", over - own * by)) is None]
+    if len(open_) > MOST_VALUES:
+        no_value(f"this divides {over} by {by}, and the names have no values")
+    least = max(own for own in floors if own not in open_ and truth_of(">=", over - own * by))
+    for own in open_:
+        if not truth_of(">=", over - own * by):
+            break
+        least = own
+    return least
 
 
 def _floor_of_rest(over: Quantity, by: int) -> Quantity:
@@ -875,15 +925,18 @@ def _floor_of_rest(over: Quantity, by: int) -> Quantity:
             return floor_of(inner.over, inner.by * by)
     facts, _ = _facts.get()
     if facts is not None:
-        low = facts.decided(Condition(">=", _lifted(over), 1))
-        if low and facts.decided(Condition(">=", _lifted(by - 1 - over), 1)):
+        least, most = facts.reach_of(over)
+        if least is not None and most is not None and least // by == most // by:
+            return least // by
+        low = facts.decided(Condition(">=", lifted(over), 1))
+        if low and facts.decided(Condition(">=", lifted(by - 1 - over), 1)):
             return 0
-    return Polynomial({(Quotient(_lifted(over), by),): 1})
+    return Polynomial({(Quotient(lifted(over), by),): 1})
 
 
 def _parted(over: Quantity, by: int) -> tuple[Quantity, Quantity]:
     """Return (whole, rest) with over = whole by + rest, each coefficient of the rest below by."""
-    terms = _lifted(over).terms
+    terms = lifted(over).terms
     return (
         _made({mono: c // by for mono, c in terms.items()}),
         _made({mono: c % by for mono, c in terms.items()}),
@@ -895,9 +948,9 @@ def _led(over: Quantity, by: Polynomial) -> tuple[Quantity, Quantity]:
     first = max(by.terms, key=lambda mono: (len(mono), [atom.key for atom in mono]))
     lead: Quantity = 0
     rest = over
-    for _ in range(len(_lifted(over).terms)):
+    for _ in range(len(lifted(over).terms)):
         found = None
-        for mono, c in _lifted(rest).terms.items():
+        for mono, c in lifted(rest).terms.items():
             other = _without(mono, first)
             if other is not None and c % by.terms[first] == 0 and first:
                 found = Polynomial({other: c // by.terms[first]}) if other else c // by.terms[first]
@@ -952,7 +1005,7 @@ def _again(over: Quantity, by: Quantity) -> Quantity:
     lead, rest = _led(over, by)
     if isinstance(rest, int) and rest == 0:
         return lead
-    return Polynomial({(Quotient(_lifted(over), by),): 1})
+    return Polynomial({(Quotient(lifted(over), by),): 1})
 
 
 def valued(value: Quantity, values: Mapping[str, int]) -> int:
@@ -1009,7 +1062,7 @@ def _compared(one: Polynomial, other: Any, truth: Callable[[Any], bool]) -> Any:
     return truth(one - other)
 
 
-def _lifted(value: Quantity) -> Polynomial:
+def lifted(value: Quantity) -> Polynomial:
     return value if isinstance(value, Polynomial) else Polynomial({(): value} if value else {})
 
 

@@ -45,7 +45,7 @@ def by_cases(
     def asked(facts: NameFacts) -> Report:
         return ask(**{name: filled(value, facts) for name, value in values.items()})
 
-    found = cases(asked, known)
+    found = cases(asked, known, lambda report: report.answer is False)
     if wanted := next((case.error for case in found if isinstance(case.error, NamesWanted)), None):
         raise wanted
     reports: list[Report] = [case.answer for case in found if case.error is None]
@@ -68,17 +68,35 @@ def _mistyped(values: Mapping[str, Any], known: NameFacts) -> Iterator[str]:
 
 def _report(found: Sequence[Case]) -> Report:
     """Return the report of all cases."""
-    if len(found) == 1 and found[0].error is not None:
+    if len(found) == 1 and found[0].error is not None and found[0].example is None:
         raise found[0].error
     groups = _joined([(_answer_of(case), [case]) for case in found])
     groups = [(_shown_to_be(report, members), members) for report, members in groups]
+    answers = {report.answer for report, _ in groups}
+    no = _no(groups)
+    if no is not None and (len(answers) > 1 or None in answers):
+        return _conditional(found, groups, *no)
+    return _by_cases(found, groups, None if None in answers else answers.pop())
+
+
+def _by_cases(found: Sequence[Case], groups: Sequence[_Answered], answer: bool | None) -> Report:
+    """Return the report of cases that have one answer, or of which some are not decided."""
     if len(groups) == 1:
         return groups[0][0]
-    answers = {report.answer for report, _ in groups}
-    if len(answers) > 1 and None not in answers:
-        return _conditional(found, groups)
-    answer = None if None in answers else answers.pop()
     return Report({"cases": _fields(found, groups)}, "\n".join(_lines(found, groups)), answer)
+
+
+def _no(groups: Sequence[_Answered]) -> tuple[dict[str, int], Report] | None:
+    """Return values of the names for which the answer is no, with it, or None where none were found."""
+    for report, members in groups:
+        for case in members if report.answer is False else ():
+            if case.known.witness is not None:
+                return case.known.witness, report
+    for _, members in groups:
+        for case in members:
+            if case.example is not None:
+                return {**case.example.known.meanings}, _answer_of(case.example)  # type: ignore[dict-item]
+    return None
 
 
 def _lines(found: Sequence[Case], groups: Sequence[_Answered]) -> list[str]:
@@ -150,22 +168,38 @@ def _covers(general: Report, report: Report, known: NameFacts) -> bool:
         return False
     if "reason" in general.contents or "error" in general.contents:
         return False
-    with given(known):
-        return bool(as_json(filled(general.contents, known)) == as_json(report.contents))
+    try:
+        with given(known):
+            return bool(as_json(filled(general.contents, known)) == as_json(report.contents))
+    except ZeroDivisionError:  # a quotient of the other one, by what is 0 here
+        return False
 
 
-def _conditional(found: Sequence[Case], groups: Sequence[_Answered]) -> Report:
-    """Return the report where some values say yes and others no."""
+def _conditional(
+    found: Sequence[Case], groups: Sequence[_Answered], values: dict[str, int], refusal: Report
+) -> Report:
+    """Return the report where the answer is no for some values, and yes or not decided for others."""
     yes = [(report, members) for report, members in groups if report.answer]
-    refusal, members = next((report, members) for report, members in groups if report.answer is False)
-    condition = condition_text(conditions(found, [case for _, own in yes for case in own]))
-    witness = next(values for case in members if (values := case.known.witness) is not None)
-    shown = ", ".join(f"{name} = {value}" for name, value in witness.items())
-    texts = {report.shown() for report, _ in yes}
-    answer = _indented(texts.pop()) if len(texts) == 1 else _indented("\n".join(_lines(found, yes)))
-    lines = [f"yes if {condition}:", *answer, f"no for {shown}:", *_indented(refusal.shown())]
-    fields = dict(yes[0][0].contents) if len(yes) == 1 else {"cases": _fields(found, yes)}
-    fields |= {"if": condition, "values": witness, "otherwise": dict(refusal.contents)}
+    left_open = [(report, members) for report, members in groups if report.answer is None]
+    lines = []
+    fields: dict[str, Any] = {}
+    if yes:
+        condition = condition_text(conditions(found, [case for _, own in yes for case in own]))
+        texts = {report.shown() for report, _ in yes}
+        answer = _indented(texts.pop()) if len(texts) == 1 else _indented("\n".join(_lines(found, yes)))
+        lines += [f"yes if {condition}:", *answer]
+        fields = dict(yes[0][0].contents) if len(yes) == 1 else {"cases": _fields(found, yes)}
+        fields["if"] = condition
+    shown = ", ".join(f"{name} = {value}" for name, value in values.items())
+    lines += [f"no for {shown}:", *_indented(refusal.shown())]
+    fields |= {"values": values, "otherwise": dict(refusal.contents)}
+    if left_open:
+        members = [case for _, own in left_open for case in own]
+        where = condition_text(conditions(found, members))
+        reasons = list(dict.fromkeys(report.shown() for report, _ in left_open))
+        lines += [f"not decided if {where}:" if where else "not decided for others:"]
+        lines += [line for reason in reasons for line in _indented(reason)]
+        fields["open"] = {"if": where or "else", "reasons": reasons}
     return Report(fields, "\n".join(lines), False)
 
 

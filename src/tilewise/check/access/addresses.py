@@ -126,9 +126,11 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
 
 def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     """Return table[request, lane], from a list of every element's address."""
-    requests = access.requests if stored.layout.has_names else 1
+    requests, plain = 1, stored
+    if stored.layout.has_names:
+        requests, plain = access.requests, _unswizzled(stored, access.elements * stored.step)
     for request, lane in product(range(requests), range(access.lanes)):
-        _check_lane(stored, access, request, lane)  # most faults are in the first request, and need no NumPy
+        _check_lane(plain, access, request, lane)  # most faults are in the first request, and need no NumPy
     check_listed(max(access.index.size, stored.size), most)
     import numpy as np
 
@@ -139,6 +141,14 @@ def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     for request, lane in np.argwhere(wrong)[:1].tolist():
         _check_lane(stored, access, request, lane)
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
+
+
+def _unswizzled(stored: Stored, width: int) -> Stored:
+    """Return a tile without swizzles that move blocks of the width whole: a vector has the same faults."""
+    layout = stored.layout
+    if any(own.period > 1 and 1 << own.base < width for own in layout.swizzles) or layout.outer:
+        return stored
+    return replace(stored, layout=replace(layout, swizzles=()))
 
 
 def indices_of(access: Access) -> Int64s:
@@ -182,16 +192,17 @@ def _check_lane(stored: Stored, access: Access, request: int, lane: int) -> None
     why = f" of which element {wrong[-1]} is past the end of the tile"
     if not outside:
         operation, bytes = access.operation, [_byte(stored, index) for index in wrong]
+        before = " before the swizzle" * (bool(stored.tile.swizzles) > bool(stored.layout.swizzles))
         hint = f"{operation.name} takes 16-byte rows as they lie, from multiples of 16 on" * operation.matrix
         if apart:
             rule, hint = "neighbours", _turned(stored, access.name) or hint
-            why = f", and elements {wrong[0]} and {wrong[1]} are at bytes {bytes[0]} and {bytes[1]}"
+            why = f", and elements {wrong[0]} and {wrong[1]} are at bytes {bytes[0]} and {bytes[1]}{before}"
             why += ": no neighbours"
         else:
             below = places[0] < 0
             rule, hint = ("negative", "") if below else ("alignment", hint)
             kind = "below 0" if below else f"no multiple of {access.bytes}"
-            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, {kind}"
+            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}{before}, {kind}"
         witness |= {"rule": rule, "addresses": bytes}
     message = f"lane {lane} of request {request} asks for {counted(access.bytes, 'byte')}{why}"
     raise Refused("TW610", message, witness=witness, hint=hint)
