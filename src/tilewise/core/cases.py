@@ -23,6 +23,10 @@ MOST = 128
 MOST_RUNS = 1000
 MOST_VALUES = 32
 """The most values of a name that are taken one by one, where the answer is not decided for all."""
+MOST_TRIED = 30_000
+"""Bounds of polynomials that one question takes, at most."""
+EVERY, LEAST_TRIED = 4, 300
+"""The part of those left that one case may take, as 1 / 4, and bounds that each may take."""
 MOST_EXAMPLES = 12
 """The most values that are tried for a no, where the answer is not decided for all."""
 _NO_STEP = (
@@ -63,14 +67,35 @@ def cases(
 
     refused  TW303 for more than `MOST` cases
     """
+    try:
+        return _cases(ask, known, is_no, MOST_VALUES)
+    except _TooMany:
+        pass
+    try:
+        return _cases(ask, known, is_no, 0)
+    except _TooMany:
+        raise NotDecided(
+            f"the answer has more than {MOST} cases",
+            hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
+        ) from None
+
+
+class _TooMany(Exception):
+    """More cases than a question may have."""
+
+
+def _cases(
+    ask: Callable[[NameFacts], Any], known: NameFacts, is_no: Callable[[Any], bool], most_values: int
+) -> list[Case]:
+    """Return the cases; a case that is not decided falls apart if a name has at most so many values in it."""
     found: list[Case] = []
     waiting = [known]
-    effort = Effort()
+    left = MOST_TRIED
     for _ in range(MOST_RUNS):
         if not waiting:
             return found
         facts = waiting.pop()
-        effort.hashed.clear()
+        effort = Effort(max(left // EVERY, LEAST_TRIED))
         answer: Any = None
         error: LayoutError | None = None
         try:
@@ -86,8 +111,9 @@ def cases(
         except _NO_STEP as raised:
             error = NotDecided("a step of this takes numbers alone")
             error.__cause__ = raised
-        has_room = len(found) + len(waiting) < MOST
-        of_few = facts.one_of_few(MOST_VALUES) if has_room and isinstance(error, NotDecided) else None
+        finally:
+            left -= effort.taken
+        of_few = facts.one_of_few(most_values) if isinstance(error, NotDecided) else None
         if of_few is not None:
             waiting += _both(facts, LeftOpen(of_few))
             continue
@@ -95,10 +121,7 @@ def cases(
         found.append(Case(facts, answer, error, example))
         if len(found) + len(waiting) > MOST:
             break
-    raise NotDecided(
-        f"the answer has more than {MOST} cases",
-        hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
-    )
+    raise _TooMany
 
 
 def _example_of_no(
@@ -114,7 +137,7 @@ def _example_of_no(
         try:
             with given(alone, Effort()):
                 answer = ask(alone)
-        except NotDecided:
+        except (NotDecided, Stuck):
             continue
         except LayoutError as raised:
             if raised.code == "TW102":  # no extent: there is no question

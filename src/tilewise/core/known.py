@@ -434,11 +434,20 @@ class NameFacts:
             if ends[0] > ends[1]:
                 return None
             changed = replace_bounds(changed, mono[0], ends) if ends != (low, high) else changed
-        for own in over.symbols if all(isinstance(atom, Symbol) for atom in over.atoms) else ():
-            reached = [changed._end(over, own, *changed.bounds_of(own), at_most) for at_most in (False, True)]
-            if reached[0] is None or reached[1] is None:
-                return None
-            changed = replace_bounds(changed, own, (reached[0], reached[1]))
+        return changed._narrowed(over)
+
+    def _narrowed(self, *numbers: Polynomial) -> NameFacts | None:
+        """Return the facts with narrower bounds of symbols, by numbers that are 0 or more."""
+        changed = self
+        for over in numbers:
+            *_, plain = self._without_floors(-over)
+            if isinstance(plain, int) or plain.floors:
+                continue
+            for own in plain.symbols:
+                reached = [changed._end(-plain, own, *changed.bounds_of(own), at) for at in (False, True)]
+                if reached[0] is None or reached[1] is None:
+                    return None
+                changed = replace_bounds(changed, own, (reached[0], reached[1]))
         return (
             self._settled(changed) if any(low == high for low, high in changed.bounds.values()) else changed
         )
@@ -483,7 +492,7 @@ class NameFacts:
                 rest = over - c * symbol(own)
                 if isinstance(rest, Polynomial) and own not in rest.symbols:
                     return self._with_meaning(own, -c * rest)
-        return self._kept(Condition("==", over), True)
+        return self._kept(Condition("==", over), True)._narrowed(over, -over)
 
     def _unequal(self, over: Quantity) -> NameFacts | None:
         assert isinstance(over, Polynomial)

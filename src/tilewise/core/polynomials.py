@@ -226,23 +226,20 @@ MOST_DIVIDED = 1 << 12
 MOST_DIVISOR = 1 << 16
 """The largest number whose divisors are tried one by one."""
 
-MOST_TRIED = 20_000
-"""Bounds that one question with names takes, at most."""
-
 
 class Effort:
-    """The bounds of polynomials that one question may still take."""
+    """The bounds of polynomials that one case of a question may take, and has taken."""
 
-    def __init__(self) -> None:
-        self.left = MOST_TRIED
+    def __init__(self, most: int = 1 << 12) -> None:
+        self.most, self.taken = most, 0
         self.hashed: list[tuple[Polynomial, int]] = []
         """Polynomials of this case that stand in sets, with their hashes."""
 
     def spend(self) -> None:
         """Count a bound."""
-        self.left -= 1
-        if self.left < 0:
-            no_value(f"not decided within {MOST_TRIED} bounds of names")
+        self.taken += 1
+        if self.taken > self.most:
+            no_value(f"not decided within {self.most} bounds of names")
 
 
 _facts: ContextVar[tuple[Facts | None, Effort | None]] = ContextVar("facts", default=(None, None))
