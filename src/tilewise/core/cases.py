@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 MOST = 128
 """The most cases of one question."""
-MOST_RUNS = 1000
+MOST_RUNS = 400
 MOST_VALUES = 32
 """The most values of a name that are taken one by one, where the answer is not decided for all."""
 MOST_TRIED = 30_000
 """Bounds of polynomials that one question takes, at most."""
-EVERY, LEAST_TRIED = 4, 300
+EVERY, LEAST_TRIED = 4, 100
 """The part of those left that one case may take, as 1 / 4, and bounds that each may take."""
 MOST_EXAMPLES = 12
 """The most values that are tried for a no, where the answer is not decided for all."""

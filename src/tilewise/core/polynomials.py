@@ -833,6 +833,7 @@ def without_common(one: Quantity, other: Quantity) -> tuple[Quantity, Quantity]:
 
 def rest_of(over: Quantity, by: int) -> int:
     """Return the rest of a division by a power of two; facts, or the case at hand, settle it bit by bit."""
+    _, over = _parted(over, by)
     if isinstance(over, int):
         return over % by
     rest, unit = 0, 1

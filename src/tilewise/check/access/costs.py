@@ -223,9 +223,10 @@ def stand_ins(addresses: Sequence[Any], together: int) -> list[int]:
     for address in addresses:
         rest = rest_of(address, LINE)
         lines = starts.setdefault(rest // together, [])
-        if not any(address - rest == line for line in lines):
-            lines.append(address - rest)
-        number = next(number for number, line in enumerate(lines) if address - rest == line)
+        line = address - rest
+        number = next((number for number, own in enumerate(lines) if line == own), len(lines))
+        if number == len(lines):
+            lines.append(line)
         found.append(number * LINE + rest)
     return found
 
