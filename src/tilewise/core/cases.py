@@ -27,7 +27,7 @@ MOST_TRIED = 30_000
 """Bounds of polynomials that one question takes, at most."""
 EVERY, LEAST_TRIED = 4, 100
 """The part of those left that one case may take, as 1 / 4, and bounds that each may take."""
-MOST_EXAMPLES = 12
+MOST_EXAMPLES = 40
 """The most values that are tried for a no, where the answer is not decided for all."""
 _NO_STEP = (
     ArithmeticError,

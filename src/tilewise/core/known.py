@@ -492,7 +492,9 @@ class NameFacts:
                 rest = over - c * symbol(own)
                 if isinstance(rest, Polynomial) and own not in rest.symbols:
                     return self._with_meaning(own, -c * rest)
-        return self._kept(Condition("==", over), True)._narrowed(over, -over)
+        shared = [own for own in over.symbols if all(own in mono for mono in over.terms if mono)]
+        divisors = [abs(over.constant) - symbol(own) for own in shared if over.constant]
+        return self._kept(Condition("==", over), True)._narrowed(over, -over, *divisors)
 
     def _unequal(self, over: Quantity) -> NameFacts | None:
         assert isinstance(over, Polynomial)
@@ -612,12 +614,15 @@ class NameFacts:
         found = 0
         for turn in range(TRIES * number):
             reach = 2 + turn // 8
-            drawn = {}
+            drawn: dict[str, int] = {}
             for own in symbols:
                 low, high = self.bounds_of(own)
                 far = rng.choice([reach, reach * reach, 64 * reach])
                 step = rng.choice([rng.randint(0, reach), 8 * rng.randint(0, reach), rng.randint(0, far)])
                 at = high - step if high < FAR and rng.random() < 0.15 else low + step
+                if found and drawn and rng.random() < 0.3:  # names that others nearly are, or divide
+                    other, times = rng.choice([*drawn.values()]), rng.choice([1, 1, 2, 3, 4, 8, 16, 64])
+                    at = rng.choice([times * other, other // times]) + rng.choice([0, 0, 0, 1, -1, step])
                 drawn[own.name] = max(low, min(high, at))
             if self._repaired(drawn):
                 yield {name: valued(_plain(value), drawn) for name, value in self.meanings.items()}

@@ -892,9 +892,30 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         known_one: Quantity = lead + _floor_of_few(rest, by)
         return known_one
     if isinstance(rest, Polynomial):
+        parted = _without_constant(rest, by)
+        if parted is not None:
+            return lead + parted
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
         return quotient
     no_value(f"this divides {rest} by {by}, and the names have no values")
+
+
+def _without_constant(over: Quantity, by: Quantity) -> Quantity | None:
+    """Return the floor of (x + c) / q, where facts tell if q divides x, and that tells it; else None.
+
+    It is x / q + floor(c / q) where q divides x. Elsewhere it is floor(x / q) for a c of -1, and one more for
+    a c of q - 1.
+    """
+    if isinstance(over, int) or not over.constant:
+        return None
+    x, c = over - over.constant, over.constant
+    is_whole = _decided(Condition("%", x, by))
+    whole: Quantity = Polynomial({(Quotient(lifted(x), by),): 1})
+    if is_whole:
+        return whole + floor_of(c, by)
+    if is_whole is False and c == -1:
+        return whole
+    return whole + 1 if is_whole is False and isinstance(by, int) and c == by - 1 else None
 
 
 def _floor_of_few(over: int, by: Polynomial) -> int:
@@ -926,6 +947,9 @@ def _floor_of_rest(over: Quantity, by: int) -> Quantity:
         least, most = facts.reach_of(over)
         if least is not None and most is not None and least // by == most // by:
             return least // by
+        parted = _without_constant(over, by)
+        if parted is not None:
+            return parted
         low = facts.decided(Condition(">=", lifted(over), 1))
         if low and facts.decided(Condition(">=", lifted(by - 1 - over), 1)):
             return 0
