@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -98,12 +99,24 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="tilewise-kernels-")
 """Is removed when the process ends."""
 
 
-def run(text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray) -> ctypes.CDLL:
-    """Run a kernel named `move` of a source and a target on two arrays of bytes; the program it is in."""
+def run(
+    text: str, blocks: int, threads: int, source: np.ndarray, target: np.ndarray, sizes: Sequence[int] = ()
+) -> ctypes.CDLL:
+    """Run a kernel named `move` of a source and a target on two arrays of bytes; the program it is in.
+
+    Sizes are more arguments of a kernel for all shapes.
+    """
+    if sizes:
+        given = "".join(f", sizes[{place}]" for place in range(len(sizes)))
+        text = re.sub(r"\bmove\(", "shaped(", text)
+        called = f"void move(const u8* s, u8* t) {{ shaped(s, t{given}); }}"
+        text += f'extern "C" {{ long long sizes[{len(sizes)}]; {called} }}'
     dynamic = "extern __shared__ __align__(128) u8 tile[];"
     text = text.replace(dynamic, "__shared__ __align__(128) u8 tile[1 << 18];")
     text = _SHARED.sub(r"\g<0> spoiled((unsigned char*)\1, sizeof \1);", text)
     kernel = _built(_HEAD + text + _TAIL)
+    if sizes:
+        (ctypes.c_longlong * len(sizes)).in_dll(kernel, "sizes")[:] = sizes
     ends = (ctypes.c_void_p(side.ctypes.data) for side in (source, target))
     _built(_RUNNER).run(kernel.enter, kernel.move, blocks, threads, *ends)
     return kernel

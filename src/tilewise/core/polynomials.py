@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
         def reach_of(self, over: Quantity) -> tuple[int | None, int | None]: ...
 
+        def bounds_of(self, own: Symbol) -> tuple[int, int]: ...
+
+        def now(self, value: Quantity) -> Quantity: ...
+
         def in_symbols(self, condition: Condition) -> Condition: ...
 
         def decided(self, condition: Condition) -> bool | None: ...
@@ -775,6 +779,8 @@ def only(first: Quantity, last: Quantity) -> Quantity:
 
 def is_whole(over: Quantity, by: Quantity) -> bool:
     """Return True for a quotient that is known to leave no rest; this asks for no case."""
+    if isinstance(over, int) and isinstance(by, int):
+        return over % by == 0
     return bool(_decided(Condition("%", over, by)))
 
 

@@ -42,9 +42,14 @@ def _arguments(*values: int) -> tuple[Any, int]:
 
 
 class Loaded:
-    """The kernel of a plan on one device. A call with addresses launches it, and does not wait."""
+    """The kernel of a plan on one device. A call with addresses launches it, and does not wait.
 
-    def __init__(self, plan: Plan, index: int) -> None:
+    A kernel for all shapes is given with the blocks and the sizes of one.
+    """
+
+    def __init__(
+        self, plan: Plan, index: int, kernel: str = "", blocks: int = 0, sizes: Sequence[int] = ()
+    ) -> None:
         driver = self._driver = devices.driver()
         self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
         self._index, self._arch = index, gpu_of(index).arch
@@ -54,10 +59,11 @@ class Loaded:
         self.fill_from = plan.fill_from
         self._bulk = plan.way if isinstance(plan.way, Bulk) else None
         self._blocks, self._threads, shared = plan.launch
+        self._blocks, self._sizes = blocks or self._blocks, tuple(sizes)
         self._shared = shared if shared > STATIC else 0
         self._function = None
         if self._bulk is None:
-            self._function = self._loaded(plan.kernel, NAME, self._shared)
+            self._function = self._loaded(kernel or plan.kernel, NAME, self._shared)
 
     def __call__(self, source: int, target: int, stream: int) -> None:
         """Move from one address to the other, in the order of a stream."""
@@ -66,13 +72,17 @@ class Loaded:
             copy = self._driver.cuMemcpyDtoDAsync
             self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
+        shared = self._shared
+        if self._sizes:
+            _cells, arguments = _arguments(source, target, *self._sizes)  # held until it is launched
+            self._launch(self._function, self._blocks, self._threads, shared, stream, arguments)
+            return
         try:
             taken = _FREE.pop()  # no other call has it until it is given back
         except IndexError:
             taken = _arguments(0, 0)
         cells, arguments = taken
         cells[0], cells[1] = source, target
-        shared = self._shared
         if int(self._current()[1]) != self._context:
             self._launch(self._function, self._blocks, self._threads, shared, stream, arguments)
         else:

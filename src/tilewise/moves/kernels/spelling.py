@@ -37,7 +37,7 @@ def added(*terms: str | int) -> str:
     >>> added("a", "b * 4", -31), added("a", 0), added(0)
     ('a + b * 4 - 31', 'a', '0')
     """
-    kept = [str(term) for term in terms if term not in (0, "0")]
+    kept = [text for text in map(str, terms) if text != "0"]
     return " + ".join(kept).replace("+ -", "- ") or "0"
 
 

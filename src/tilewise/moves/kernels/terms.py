@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 
+from tilewise.codegen.numbers import NumberText
+from tilewise.core.polynomials import is_named, is_same
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.spelling import added, bracketed, cast, counting, farthest
 from tilewise.moves.pairs.pair import Side
@@ -24,20 +26,28 @@ class Terms:
         self.stored = 2 * storage if self.spread else storage
         """The source's bytes are `storage`; `stored` are its bytes in the unit of tiles."""
         self.fill = fill[0] & 15 if self.spread else int.from_bytes((fill * VECTOR)[: self.unit], "little")
-        self.wide = counting(farthest(self.pair) * self.unit)
+        self.bytes = f"(u64){storage}" if is_named(storage) else f"{storage}ull"
+        """The source's bytes as a text."""
+        self.wide, self.far = "long long", "int"
         """The type of a number of bytes; `far` is that of a number along a run, or of elements in a limit."""
+        if not self.pair.has_names:
+            self.wide, self.far = self._types()
+
+    def _types(self) -> tuple[str, str]:
+        """Return the types that hold all numbers of bytes, and all of elements along a run or in a limit."""
+        tile = self.tile
         counts = [digit.extent for digit in self.digits]
         for run in filter(None, (tile.read_run, tile.write_run)):
             counts.append(counts[run[-1]] * prod(tile.held[i] for i in run[:-1]) * self.unit)
         for place, limit in enumerate(self.pair.limits):
             counts += [limit.bound, sum(digit.extent * abs(digit.counts[place]) for digit in self.digits)]
-        self.far = counting(max(counts, default=0))
+        return counting(farthest(self.pair) * self.unit), counting(max(counts, default=0))
 
     # -- addresses ---------------------------------------------------------------------------------
 
     def term(self, name: str, step: int) -> str:
         wide = f"{cast(self.wide)}{name}"
-        return wide if step == 1 else f"{wide} * {step}"
+        return wide if is_same(step, 1) else f"{wide} * {step}"
 
     def begin(self, name: str, side: Side, before: int = 0) -> str:
         """Return the byte of a side, less some elements, where the tile begins."""
@@ -70,11 +80,17 @@ class Terms:
         """Yield the begin of the block's tile in each digit."""
         order, inner = self.tile.block_order, 1
         for i in order:
-            text = "blockIdx.x" if inner == 1 else f"blockIdx.x / {inner}u"
-            last = "" if i == order[-1] else f" % {self.tile.counts[i]}u"
+            text = f"blockIdx.x / {self.divisor(inner)}" if i != order[0] else "blockIdx.x"
+            last = "" if i == order[-1] else f" % {self.divisor(self.tile.counts[i])}"
             step = f" * {self.tile.extents[i]}" if self.tile.extents[i] > 1 else ""
             yield f"const {self.far} o{i} = ({self.far})({text}{last}){step};"
             inner *= self.tile.counts[i]
+
+    def divisor(self, count: int) -> str:
+        """Return a number of tiles as text: one with names is computed as it stands, rounded up."""
+        if not is_named(count):
+            return f"{count}u"
+        return f"(unsigned)({NumberText('/', rounds_up=True).sum(count)})"
 
     def run_digits(
         self, run: Sequence[int], extents: Sequence[int] | dict[int, int], position: str

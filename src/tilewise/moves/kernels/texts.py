@@ -46,9 +46,10 @@ $prelude
 $functions
 
 extern "C" __global__ void __launch_bounds__($bounds)
-$name(const u8* __restrict__ source, u8* __restrict__ target)
+$name(const u8* __restrict__ source, u8* __restrict__ target$sizes)
 {
     $shared
+    $head
     $origins
     const $wide from = $from, into = $into;
     $read
@@ -68,12 +69,12 @@ AT_ONCE = """\
 """
 
 PART = """\
-// The 16 bytes at an address, those of them that are in the storage.
-__device__ __forceinline__ V16 part(const u8* at, const u8* source)
+// The 16 bytes at an address, those of them that are in the storage, which goes to `end`.
+__device__ __forceinline__ V16 part(const u8* at, const u8* source, const u8* end)
 {
     V16 v = {};
     for (int i = 0; i < 16; ++i)
-        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
+        if (at + i >= source && at + i < end) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
     return v;
 }
 """

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 
 from tilewise.codegen.parts.template import filled
+from tilewise.core.polynomials import is_named, is_same
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels import texts
 from tilewise.moves.kernels.elements import Elements
@@ -44,8 +45,12 @@ Moved = Callable[[str, tuple[int, int]], Iterator[str]]
 """A function of a register's name and (first vector, count) of a row: it yields lines that move a vector."""
 
 
-def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
+def tile_kernel(
+    tile: Tile, storage: int, fill: bytes, name: str = NAME, sizes: Sequence[str] = (), head: str = ""
+) -> str:
     """Return the source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
+
+    Where sizes are names, `sizes` are more arguments, and `head` is what the tile's names are in these.
 
         requires  pointers aligned as the tile was chosen for; `fill` is an element
 
@@ -57,14 +62,14 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     >>> "held0[i] = fetched(at);" in tile_kernel(tile, 1 << 20, bytes(4))
     True
     """
-    return TileKernel(tile, storage, fill).source(name)
+    return TileKernel(tile, storage, fill).source(name, sizes, head)
 
 
 class TileKernel(Elements):
     """The text of a tile's kernel."""
 
-    def source(self, name: str) -> str:
-        """Return the kernel under a name."""
+    def source(self, name: str, sizes: Sequence[str] = (), head: str = "") -> str:
+        """Return the kernel under a name, with more arguments and what is computed of these first."""
         tile, pair = self.tile, self.pair
         size = tile.shared_bytes
         shared = "extern __shared__ __align__(128) u8 tile[];"
@@ -75,6 +80,8 @@ class TileKernel(Elements):
             "bounds": self._bounds(),
             "name": name,
             "shared": shared if size > STATIC else f"__shared__ __align__(128) u8 tile[{size}];",
+            "sizes": "".join(f", {own}" for own in sizes),
+            "head": head,
             "origins": "\n".join(self.origins()),
             "wide": self.wide,
             "from": self.begin("read", pair.source, before),
@@ -101,7 +108,7 @@ class TileKernel(Elements):
                 yield "}"
         yield texts.FETCHED["V16"]
         if self.inside:
-            yield filled(texts.PART, {"bytes": self.storage})
+            yield texts.PART
         if self.spread:
             yield texts.SPREAD
         elif stagger is not None:
@@ -215,15 +222,17 @@ class TileKernel(Elements):
             whole = f"{'fetched' if tile.taken > VECTOR else 'eight'}(source + (at >> 1))"
             if guarded:
                 within = f"at >= 0 && at + {tile.taken} <= {self.stored}"
-                yield f"    const V16 own = {within} ? {whole} : part(source + (at >> 1), source);"
+                cut = f"part(source + (at >> 1), source, source + {self.bytes})"
+                yield f"    const V16 own = {within} ? {whole} : {cut};"
                 yield self._as_bytes("own")
                 return
         else:
             yield f"    const u8* at = source + {place};"
             whole = "fetched(at)"
             if guarded:
-                within = f"at >= source && at + 16 <= source + {self.storage}ull"
-                yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"
+                end = f"source + {self.bytes}"
+                within = f"at >= source && at + 16 <= {end}"
+                yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source, {end});"
                 return
         yield f"    {value} = {whole};"
 
@@ -269,8 +278,9 @@ class TileKernel(Elements):
             yield self._as_bytes(value)
         start = []
         if tile.read_shift:
-            leads = [(f"q{i}", self.digits[i].read * self.unit % SECTOR) for i in tile.rows]
-            behind = added("shift", *(f"{name} * {step}" for name, step in leads if step))
+            steps = [(f"q{i}", self.digits[i].read * self.unit) for i in tile.rows]
+            leads = [(name, step if is_named(step) else step % SECTOR) for name, step in steps]
+            behind = added("shift", *(f"{name} * {step}" for name, step in leads if not is_same(step, 0)))
             yield f"    const int back = {behind if behind == 'shift' else f'({behind}) & 31'};"
             yield from self._beside("back", part)
             start = ["shift - back"]

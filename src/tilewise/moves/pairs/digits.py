@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import permutations
 from math import gcd
 
+from tilewise.core.polynomials import is_same, is_whole
 from tilewise.core.swizzles import Swizzle
 from tilewise.moves.pairs.pair import Digit, Pair, Side
 
@@ -80,7 +81,8 @@ def _fused(pair: Pair) -> Pair:
 def _go_on(pair: tuple[Digit, Digit]) -> bool:
     (slow, fast), extent = pair, pair[1].extent
     above = slow.read, slow.write, *slow.counts
-    return above == (fast.read * extent, fast.write * extent, *(count * extent for count in fast.counts))
+    beyond = fast.read * extent, fast.write * extent, *(count * extent for count in fast.counts)
+    return all(map(is_same, above, beyond))
 
 
 def _of_twice_the_width(pair: Pair) -> Pair | None:
@@ -90,7 +92,7 @@ def _of_twice_the_width(pair: Pair) -> Pair | None:
     a place, a step, a swizzle, or a limit that counts that digit, which it counts one by one.
     """
     digits, sides = pair.digits or (), (pair.source, pair.target)
-    inner = next((digit for digit in digits if digit.read == digit.write == 1), None)
+    inner = next((own for own in digits if is_same(own.read, 1) and is_same(own.write, 1)), None)
     if inner is None or any(count not in (0, 1) for count in inner.counts):
         return None
     others = [digit for digit in digits if digit is not inner]
@@ -99,7 +101,7 @@ def _of_twice_the_width(pair: Pair) -> Pair | None:
     for place, limit in enumerate(pair.limits):
         even += [limit.bound, *(digit.counts[place] for digit in others)] if inner.counts[place] else []
     parted = any(swizzle.bits and swizzle.base == 0 for side in sides for swizzle in side.swizzles)
-    if parted or any(number % 2 for number in even):
+    if parted or not all(is_whole(number, 2) for number in even):
         return None
 
     def halved(digit: Digit) -> Digit:

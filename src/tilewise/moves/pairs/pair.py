@@ -20,12 +20,16 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, by_coordinates
+from tilewise.core.polynomials import is_named, is_positive
 from tilewise.core.shapes import as_shape, extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
+
+TOO_LARGE = 1 << 63
+"""Bytes, or elements, that no kernel counts."""
 
 NO_MEMORY = frozenset(["reg", "TCol"])
 """Storage that no pointer reaches: registers, and the columns of tensor memory."""
@@ -80,6 +84,14 @@ class Pair:
     """True if elements of 4 bits count as bytes, as they do in shared memory."""
 
     @property
+    def has_names(self) -> bool:
+        """Return True if a number of it has a name."""
+        sides = [place for side in (self.source, self.target) for place in (side.start, side.size)]
+        return any(map(is_named, sides)) or any(
+            is_named(own) for digit in self.digits or () for own in (digit.extent, digit.read, digit.write)
+        )
+
+    @property
     def holes(self) -> bool:
         """Return True if the target has addresses that no element takes."""
         count = _taken(self.layouts[1])
@@ -131,7 +143,7 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     sides = _side(source, "source"), _side(target, "target")
     for side, name in zip(sides, ("source", "target"), strict=True):
         size = -(-side.size * dtype.bits // 8)
-        if max(size, side.size) >= 1 << 63:
+        if any(is_positive(own - TOO_LARGE + 1) for own in (size, side.size)):
             raise LayoutError(
                 "TW302",
                 f"the {name} reaches {size} bytes, and kernels count them in 64-bit integers",
@@ -252,8 +264,10 @@ def _digits(
     ends = extents_of(target.shape) if box else extents
     sides = _by_mode(source, box), _by_mode(target, box)
     for extent, end, *both in zip(extents, ends, *sides, strict=True):
-        inner = lcm(*(prod(count for count, _ in steps[1:]) for steps in both))
-        reach = -(-end // inner) * inner
+        reach = end
+        if box:  # else both sides have all digits of one size
+            inner = lcm(*(prod(count for count, _ in steps[1:]) for steps in both))
+            reach = -(-end // inner) * inner
         for steps in both:  # the slowest digit, perhaps of no step, goes as far as the target needs
             step = steps[0][1] if steps else 0
             steps[:1] = [(reach // prod(count for count, _ in steps[1:]), step)]

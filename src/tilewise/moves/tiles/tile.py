@@ -19,6 +19,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from tilewise.core.polynomials import is_same, is_whole
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.digits import begins_at
 from tilewise.moves.pairs.pair import Digit, Pair
@@ -84,6 +85,8 @@ class Tile:
     """The elements with which threads begin, also for fewer conflicts; None if all begin with the first."""
     columns: int = 8
     """Vectors of a target run that neighbouring threads write."""
+    order: tuple[int, ...] | None = None
+    """The digits along which tiles lie, where sizes are names and do not tell; see `block_order`."""
 
     # -- the box -----------------------------------------------------------------------------------
 
@@ -108,7 +111,7 @@ class Tile:
         if not (self.write_shift and self.write_run):
             return 0
         last = self.write_run[-1]
-        if self.extents[last] == self.digits[last].extent:
+        if is_same(self.extents[last], self.digits[last].extent):
             return 0
         return -(-self._before // self.write_inner)
 
@@ -147,6 +150,8 @@ class Tile:
         Neighbours along a row of the source share a sector, where rows begin anywhere. If the cache would
         lose it before the second neighbour comes, they come one after another.
         """
+        if self.order is not None:
+            return self.order
         by_write = sorted(range(len(self.digits)), key=lambda i: abs(self.digits[i].write))
         order = [i for i in dict.fromkeys((*self.write_run, *by_write)) if self.counts[i] > 1]
         along = self.read_run[-1] if self.read_shift else None
@@ -165,7 +170,9 @@ class Tile:
     def ragged(self) -> tuple[int, ...]:
         """Return the digits whose last tile is not whole."""
         return tuple(
-            i for i in self.block_order if self.digits[i].extent % self.extents[i] or self.halo_of(i)
+            i
+            for i in self.block_order
+            if self.halo_of(i) or not is_whole(self.digits[i].extent, self.extents[i])
         )
 
     def halo_of(self, digit: int) -> int:
@@ -354,7 +361,7 @@ class Tile:
             return 1
         inner = self.read_run[0]
         fits = inner not in self.write_run and self.extents[inner] % count == 0
-        fits &= self.digits[inner].extent % count == 0
+        fits &= is_whole(self.digits[inner].extent, count)
         return count if fits and self.extents[self.write_run[0]] % self.vector == 0 else 1
 
     @property

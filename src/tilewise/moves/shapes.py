@@ -1,0 +1,391 @@
+"""Plans for all shapes of a class: sizes are names, and one kernel takes their values as arguments.
+
+The tile is chosen for large typical values. Facts about the names have to show that it fits all others: where
+a tile takes vectors of 16 bytes, rows begin at multiples of 16 for all values. The kernel's text has a word
+for each number that varies, such as `extent0` or `read1`. Its first lines compute these from the arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from math import prod
+from typing import Any, cast
+
+from tilewise.codegen.names import checked
+from tilewise.codegen.numbers import NumberText
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.known import NOTHING, with_all
+from tilewise.core.layout import Layout
+from tilewise.core.polynomials import (
+    Condition,
+    Polynomial,
+    facts_now,
+    given,
+    is_named,
+    is_positive,
+    is_same,
+    is_whole,
+    named,
+    replaced,
+    valued,
+)
+from tilewise.hardware.limits import BLOCKS
+from tilewise.moves.kernels.spelling import INT, NAME
+from tilewise.moves.kernels.tile_kernel import tile_kernel
+from tilewise.moves.pairs.digits import sides_of, simplest
+from tilewise.moves.pairs.pair import Digit, Pair, pair_of
+from tilewise.moves.plan import Plan, memory_plan
+from tilewise.moves.tiles.tile import VECTOR, Tile
+from tilewise.moves.tiles.tiling import ALIGNED
+from tilewise.moves.types import given_type
+from tilewise.moves.ways import Bulk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.dtypes import DType
+    from tilewise.core.polynomials import Facts, Quantity
+    from tilewise.moves.arrays.shaped import BoundShapes
+
+TYPICAL = (4099, 4111, 4127, 4129, 4133, 4139)
+"""Typical values of sizes: primes, so that typical sizes have no divisor that others lack."""
+
+DIVISORS = (128, 64, 32, 16, 8, 4, 2)
+"""Divisors of a number that its word in the kernel's text keeps."""
+
+TEXT = NumberText("/", rounds_up=True)
+_CALLED, _SIZES, _HEAD = "$called", "$sizes", "$head"
+_HINT = "give the names values: --let M=4096"
+
+
+@dataclass(frozen=True, repr=False)
+class ShapesPlan:
+    """A plan between two layouts of memory with names in them, for all values that the facts admit.
+
+    >>> from tilewise import S, name
+    >>> m, n = name("M", multiple=8, least=8), name("N", multiple=8, least=8)
+    >>> turned = shapes_plan(S[m, n], S[(m, n) : (1, m)], "bf16")
+    >>> turned.names, turned.kind, turned.blocks_of({"M": 64, "N": 256})
+    (('M', 'N'), 'tile', 2)
+    """
+
+    layouts: tuple[Layout, Layout]
+    dtype: DType
+    device: str
+    aligned: int
+    facts: Facts
+    typical: Plan
+    """The plan of typical values, whose tile it takes."""
+    blocks: Quantity
+    """The blocks of a launch; 0 if all elements stay together."""
+    copied: tuple[Quantity, Quantity, Quantity]
+    """The begin in the source and in the target, and the number of bytes, of elements that stay together."""
+    written: Quantity
+    """The bytes of the target."""
+    fills: bool
+    """True if the target has places that no element takes."""
+    limits: tuple[tuple[Quantity, int], ...] = ()
+    """Extents that the kernel counts in 32 bits, each with the most that it may be."""
+    text: str = field(default="", compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names, in the order of the kernel's arguments."""
+        return tuple(self.facts.meanings)
+
+    @property
+    def kind(self) -> str:
+        """Return `tile`: by shared memory; or `copy`: all together."""
+        return self.typical.way.kind
+
+    @property
+    def kernel(self) -> str:
+        """Return the source of the kernel, CUDA C++; empty if a copy of memory is enough."""
+        return self.code()
+
+    def code(self, called: str = NAME) -> str:
+        """Return the kernel under that name."""
+        return self.text.replace(_CALLED, checked(called, "a kernel"))
+
+    @property
+    def where(self) -> str:
+        """Return the facts in words."""
+        return ", ".join(condition.text(truth) for condition, truth in self.facts.said)
+
+    def bind(self) -> BoundShapes:
+        """Return the plan ready for arrays; each call has values for the names, and all share one kernel.
+
+        >>> import numpy as np
+        >>> from tilewise import S, name
+        >>> m = name("M", multiple=8, least=8)
+        >>> turn = shapes_plan(S[m, 64], S[(m, 64) : (1, m)], "u16").bind()
+        >>> turn(np.arange(512, dtype=np.uint16), {"M": 8})[:4].tolist()
+        [0, 64, 128, 192]
+        """
+        from tilewise.moves.arrays.shaped import BoundShapes
+
+        return BoundShapes(self)
+
+    # -- for values --------------------------------------------------------------------------------
+
+    def of(self, values: Mapping[str, int]) -> Plan:
+        """Return the plan for values of the names; refuse values that the facts do not admit."""
+        self.check(values)
+        source, target = (layout.with_numbers(lambda own: valued(own, values)) for layout in self.layouts)
+        return memory_plan(source, target, self.dtype, device=self.device, aligned=self.aligned)
+
+    def check(self, values: Mapping[str, int]) -> None:
+        """Refuse values that are not one for each name, or that a fact excludes."""
+        if {*values} != {*self.names}:
+            raise LayoutError(
+                "TW007",
+                f"the names are {', '.join(self.names)}, and {', '.join(values) or 'none'} have values",
+                hint="one for each: {" + ", ".join(f'"{own}": 4096' for own in self.names) + "}",
+            )
+        for condition, truth in self.facts.said:
+            if condition.holds(values) is not truth:
+                given_ = ", ".join(f"{own} = {values[own]}" for own in sorted(condition.names))
+                raise LayoutError(
+                    "TW007",
+                    f"the plan is for {condition.text(truth)}, and {given_}",
+                    hint="a plan without names, of these values, has no such fact",
+                )
+
+    def blocks_of(self, values: Mapping[str, int]) -> int:
+        """Return the blocks of a launch for values."""
+        return valued(self.blocks, values)
+
+    def takes(self, values: Mapping[str, int]) -> bool:
+        """Return True if the kernel counts as far as these values need; beyond, each has its own kernel."""
+        small = all(valued(number, values) <= most for number, most in self.limits)
+        return small and self.blocks_of(values) <= BLOCKS
+
+    # -- what it says ------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> list[str]:
+        """Return the plan in sentences."""
+        return list(self._steps())
+
+    def _steps(self) -> Iterator[str]:
+        if self.fills:
+            yield "fill the target: it has places that no element takes"
+        blocks = self.typical.launch[0]
+        for step in self.typical.steps:
+            if not step.startswith("fill"):
+                yield step.replace(f"{blocks} blocks", f"{self.blocks} blocks")
+
+    def data(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        blocks, threads, shared = self.typical.launch
+        return {
+            "class": self.kind,
+            "kernel": "memory copy" if self.kind == "copy" else self.kind,
+            "names": list(self.names),
+            "where": self.where,
+            "tile": self.typical.way.named_extents,
+            "vector": self.typical.vector,
+            "swizzle": self.typical.swizzle,
+            "blocks": str(self.blocks) if blocks else 0,
+            "threads": threads,
+            "shared_bytes": shared,
+            "steps": self.steps,
+            "source": str(self.layouts[0]),
+            "target": str(self.layouts[1]),
+            "dtype": str(self.dtype),
+            "device": self.device,
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.kind}: one kernel for all {', '.join(self.names)} with {self.where}"
+        if self.kind == "copy":
+            head = f"copy: all bytes together, for all {', '.join(self.names)} with {self.where}"
+        return "\n".join([head, *(f"  {number}  {step}" for number, step in enumerate(self.steps, 1))])
+
+    def __repr__(self) -> str:
+        return f"<ShapesPlan {self.kind}: {self.dtype} from {self.layouts[0]} to {self.layouts[1]}>"
+
+
+def shapes_plan(
+    source: Layout,
+    target: Layout,
+    dtype: DType | str | None,
+    *,
+    device: str = "h200",
+    aligned: int = ALIGNED,
+) -> ShapesPlan:
+    """Return the plan for all values of the names in two layouts of memory.
+
+    not decided  TW303 where the facts do not tell how digits of the two meet, that elements do not meet, or
+                 where rows begin; and for moves that take no tile, as those of elements of 4 bits
+    """
+    element = given_type(dtype)
+    facts = facts_now([*source.named_numbers, *target.named_numbers])
+    with given(facts):
+        before, after = source.with_numbers(facts.now), target.with_numbers(facts.now)
+        pair = simplest(pair_of(before, after, element), 8 * aligned)
+        typical = _typical((source, target), element, pair, facts, device, aligned)
+        way, unit = typical.way, pair.bits // 8
+        written = -(-pair.target.size * pair.bits // 8)
+        made = ShapesPlan(
+            layouts=(source, target),
+            dtype=element,
+            device=device,
+            aligned=aligned,
+            facts=facts,
+            typical=typical,
+            blocks=0,
+            copied=(0, 0, 0),
+            written=written,
+            fills=not is_same(after.size * element.bits, written * 8),
+        )
+        if not isinstance(way, Tile):
+            count = prod(own.extent for own in pair.digits or ())
+            return replace(made, copied=(pair.source.start * unit, pair.target.start * unit, count * unit))
+        _refuse_others(way, pair)
+        counts = replace(way, pair=pair, order=way.block_order).counts
+        blocks = prod([counts[i] for i in way.block_order])
+        return replace(made, blocks=blocks, limits=_limits(way, pair), text=_text(way, pair, typical, facts))
+
+
+# -- typical values --------------------------------------------------------------------------------
+
+
+def _typical(
+    layouts: tuple[Layout, Layout], element: DType, pair: Pair, facts: Facts, device: str, aligned: int
+) -> Plan:
+    """Return the plan of typical values; refuse a class whose digits or ways these do not stand for."""
+    values = _typical_values(facts)
+    names = {own: _number(value, values) for own, value in facts.meanings.items()}
+    source, target = (layout.with_numbers(lambda own: valued(own, names)) for layout in layouts)
+    plan = memory_plan(source, target, element, device=device, aligned=aligned)
+    if element.bits < 8 or not isinstance(plan.way, Tile | Bulk):
+        raise NotDecided("this move takes no tile: it has no kernel for all values", hint=_HINT)
+    if isinstance(plan.way, Tile):
+        parts = [(own.extent, own.read, own.write) for own in pair.digits or ()]
+        typical = [(own.extent, own.read, own.write) for own in plan.way.digits]
+        if [tuple(_number(part, values) for part in own) for own in parts] != typical:
+            raise NotDecided("values of the names differ in how the digits of both layouts meet", hint=_HINT)
+    return plan
+
+
+def _typical_values(facts: Facts) -> dict[str, int]:
+    """Return large values of the symbols that all facts admit."""
+    meant = [value for value in facts.meanings.values() if isinstance(value, Polynomial)]
+    symbols = sorted({own for value in meant for own in value.symbols}, key=str)
+    for sizes in permutations(TYPICAL, len(symbols)):
+        pairs = zip(symbols, sizes, strict=True)
+        values = {own.key: max(facts.bounds_of(own)[0], size // own.by) for own, size in pairs}
+        names = {own: _number(value, values) for own, value in facts.meanings.items()}
+        if all(condition.holds(names) is truth for condition, truth in facts.said):
+            return values
+    raise NotDecided("no typical values were found that all facts admit", hint=_HINT)
+
+
+def _number(value: Quantity, values: Mapping[str, int]) -> int:
+    return cast(int, replaced(value, lambda own: values[own.key]))
+
+
+# -- the tile, for all values ----------------------------------------------------------------------
+
+
+def _refuse_others(way: Tile, pair: Pair) -> None:
+    """Refuse a tile whose vectors do not begin at multiples of 16 bytes for all values, or that takes all of
+    a digit that varies."""
+    shifts = way.read_shift, way.write_shift
+    for run, shift, (side, step) in zip((way.read_run, way.write_run), shifts, sides_of(pair), strict=True):
+        begins = [side.start, side.outer]
+        for i, own in enumerate(pair.digits or ()):
+            if is_named(own.extent) and way.extents[i] >= way.digits[i].extent:
+                raise NotDecided(f"a tile would take all {own.extent} elements of a digit", hint=_HINT)
+            if i not in run or way.extents[i] != way.digits[i].extent:
+                begins.append(getattr(own, step) * (way.extents[i] if i in run else 1))
+        if shift is way.read_shift and way.halo and way.write_run[-1] in run:
+            begins.append(way.halo * getattr((pair.digits or ())[way.write_run[-1]], step))
+        wrong = [own for own in begins if not is_whole(own * way.unit, VECTOR)]
+        if not shift and way.unit < VECTOR and wrong:
+            raise NotDecided(f"{wrong[0] * way.unit} bytes may be no multiple of {VECTOR}", hint=_HINT)
+
+
+def _limits(way: Tile, pair: Pair) -> tuple[tuple[Quantity, int], ...]:
+    inner = {run[-1]: prod(way.held[i] for i in run[:-1]) for run in (way.read_run, way.write_run) if run}
+    digits = [(i, own.extent) for i, own in enumerate(pair.digits or ()) if is_named(own.extent)]
+    return tuple((extent, INT // 4 // (inner.get(i, 1) * way.unit)) for i, extent in digits)
+
+
+# -- the kernel ------------------------------------------------------------------------------------
+
+
+class _Words:
+    """Words of the kernel's text for numbers that vary, each with its type and its meaning in names."""
+
+    def __init__(self) -> None:
+        self.meant: dict[str, tuple[str, Quantity]] = {}
+        self.known = NOTHING
+        """Facts of the words: least values, and known rests."""
+
+    def word(self, called: str, value: Any, kind: str = "long long", least: int = 0) -> Any:
+        """Return a number as it stands, or a word for it."""
+        if not is_named(value):
+            return value
+        if not is_positive(value + 1 - least):
+            raise NotDecided(f"{value} may be below {least}", hint="say more of its names")
+        self.meant[called] = kind, value
+        by, rest = next((by, value % by) for by in (*DIVISORS, 1) if not is_named(value % by))
+        self.known = with_all(self.known.with_names(called), Condition(">=", named(called) - least))
+        self.known = with_all(self.known, Condition("%", named(called) - rest, by))
+        return named(called)
+
+    def head(self, text: str) -> list[str]:
+        """Return the lines that compute the words that a text has."""
+        return [
+            f"const {kind} {called} = {'(int)' * (kind == 'int')}{TEXT.number(value)};"
+            for called, (kind, value) in self.meant.items()
+            if re.search(rf"\b{called}\b", text)
+        ]
+
+
+def _text(way: Tile, pair: Pair, typical: Plan, facts: Facts) -> str:
+    """Return the kernel of the tile, with words for the numbers that vary."""
+    words = _Words()
+    parts = [
+        (
+            words.word(f"extent{i}", own.extent, "int", 1),
+            words.word(f"read{i}", own.read),
+            words.word(f"write{i}", own.write),
+        )
+        for i, own in enumerate(pair.digits or ())
+    ]
+    ends = [
+        (words.word(f"{step}_from", side.start), words.word(f"{step}_size", side.size, least=1))
+        for side, step in sides_of(pair)
+    ]
+    now: Any = words.known.now
+    digits = tuple(Digit(*map(now, own)) for own in parts)
+    source, target = (
+        replace(side, start=now(start), size=now(size))
+        for (side, _), (start, size) in zip(sides_of(pair), ends, strict=True)
+    )
+    tile = replace(
+        way, pair=replace(pair, digits=digits, source=source, target=target), order=way.block_order
+    )
+    with given(words.known):
+        _refuse_unlike(way, tile)
+        storage = source.size * way.unit
+        text = tile_kernel(tile, storage, typical.fill, _CALLED, [_SIZES], _HEAD)
+    lines = "".join(f"    {line}\n" for line in words.head(text))
+    sizes = ", ".join(f"long long {own}" for own in facts.meanings)
+    return text.replace(_SIZES, sizes).replace(f"    {_HEAD}\n", lines)
+
+
+def _refuse_unlike(way: Tile, tile: Tile) -> None:
+    """Refuse a tile that lies in shared memory otherwise where its sizes are names."""
+    for part in ("halo", "held", "words", "pitches", "partial", "nested", "swizzle_shift"):
+        typical, own = getattr(way, part), getattr(tile, part)
+        if any(map(is_named, own if isinstance(own, tuple) else [own])) or typical != own:
+            raise NotDecided(
+                "the facts do not tell where rows begin within 16 bytes",
+                hint="say which sizes are multiples: --where 'M % 8 == 0'",
+            )
