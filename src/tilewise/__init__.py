@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from tilewise import algebra
     from tilewise.core.known import name
     from tilewise.hardware.calls import parse
-    from tilewise.moves import move
-    from tilewise.moves.plan import plan
+    from tilewise.moves import move, plan
     from tilewise.products import attention, gemm
     from tilewise.questions.agree import agree
     from tilewise.questions.at import at

@@ -13,15 +13,16 @@ place value P_i = e_1 ... e_(i-1) of a digit counts the elements that the faster
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from operator import eq
 
 Digit = tuple[int, int]
 """(extent, step), the step an integer."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol, Self, TypeVar
+    from typing import Any, Protocol, Self, TypeVar
 
     class Additive(Protocol):
         """An integer or a vector."""
@@ -32,17 +33,19 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=Additive)
 
 
-def merged(digits: Iterable[tuple[int, T]]) -> list[tuple[int, T]]:
+def merged(digits: Iterable[tuple[int, T]], alike: Callable[[Any, Any], bool] = eq) -> list[tuple[int, T]]:
     """Return the fewest digits with the same values: neighbours joined, extents of 1 left out.
+
+    `alike` tells which numbers are equal.
 
     >>> merged([(2, 12), (1, 9), (4, 3), (3, 1)])
     [(24, 1)]
     """
     joined: list[tuple[int, T]] = []
     for extent, step in reversed(list(digits)):
-        if extent == 1:
+        if alike(extent, 1):
             continue
-        if joined and step == joined[-1][1] * joined[-1][0]:
+        if joined and alike(step, joined[-1][1] * joined[-1][0]):
             joined[-1] = extent * joined[-1][0], joined[-1][1]
         else:
             joined.append((extent, step))
@@ -138,16 +141,20 @@ def in_runs(digits: Iterable[tuple[int, T]], extents: Iterable[int]) -> list[lis
 
 
 def refined(
-    one: Sequence[tuple[int, T]], other: Sequence[tuple[int, T]]
+    one: Sequence[tuple[int, T]],
+    other: Sequence[tuple[int, T]],
+    alike: Callable[[Any, Any], bool] = eq,
 ) -> tuple[list[tuple[int, T]], list[tuple[int, T]]] | None:
     """Return both lists over the fewest common extents, or None where their place values clash.
+
+    `alike` tells which numbers are equal, as for `merged`.
 
     requires  both have one size
 
     >>> refined([(4, 1), (6, 4)], [(2, 1), (12, 2)])
     ([(2, 2), (2, 1), (6, 4)], [(2, 1), (2, 12), (6, 2)])
     """
-    ours, theirs = merged(one), merged(other)
+    ours, theirs = merged(one, alike), merged(other, alike)
     values, others = (place_values(extent for extent, _ in digits) for digits in (ours, theirs))
     if clash(values, others):
         return None

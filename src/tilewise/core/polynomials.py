@@ -259,6 +259,11 @@ def given(facts: Facts, effort: Effort | None = None) -> Iterator[None]:
         _facts.reset(before)
 
 
+def effort_now() -> Effort | None:
+    """Return the effort of the case at hand, or None outside of one."""
+    return _facts.get()[1]
+
+
 @contextmanager
 def outside() -> Iterator[None]:
     """Leave the case at hand: no facts decide, and names have no values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,16 +29,9 @@ from tilewise.moves.ways import Bulk, Gather, Way, way_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypedDict, Unpack
+    from typing import TypedDict
 
-    from tilewise.hardware.architectures import Architecture
     from tilewise.moves.arrays.run import Bound
-    from tilewise.moves.exchange import Exchange
-    from tilewise.moves.mesh.plan import MeshPlan
-    from tilewise.moves.named import Named
-
-    Axes = str | Sequence[str] | Mapping[str, str]
 
     class OfMemory(TypedDict, total=False):
         """The options of `memory_plan`, for functions that pass them on."""
@@ -334,8 +327,8 @@ class Plan:
 
 
 def memory_plan(
-    source: Layout | Named,
-    target: Layout | None = None,
+    source: Layout,
+    target: Layout,
     dtype: DType | str | None = None,
     *,
     shape: Any = None,
@@ -344,7 +337,7 @@ def memory_plan(
     aligned: int = ALIGNED,
     checked: bool | None = None,
 ) -> Plan:
-    """Return the plan that moves a tensor of a type from one layout of memory to another, or by a named move.
+    """Return the plan that moves a tensor of a type from one layout of memory to another.
 
     `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
     `aligned` is the alignment of both storages in bytes, a power of two. The kernel of a `checked` plan tests
@@ -358,23 +351,14 @@ def memory_plan(
     ('tile', 268435456, {'read': 16, 'write': 16})
     >>> memory_plan(S[64, 8], S[512], "f32").kind
     'view'
-    >>> from tilewise.moves.named import transpose
-    >>> memory_plan(transpose(8192, 8192), dtype="bf16") == transposed
-    True
     """
-    kind: DType | None = None
-    if not (isinstance(source, Layout) and isinstance(target, Layout)):
-        from tilewise.moves.named import whole_move
-
-        named = whole_move(source, target, shape)
-        source, target, shape, kind = named.source, named.target, named.shape, named.element(dtype)
     if between_registers(source, target):
         raise LayoutError(
             "TW701",
             "both layouts are of registers, where no array is",
             hint="tilewise.plan(source, target, dtype) gives the device function that moves them",
         )
-    kind = kind or given_type(dtype)
+    kind = given_type(dtype)
     if not isinstance(device, str) or device not in COPY_RATES:
         known = " ".join(COPY_RATES)
         hint = f"known: {known}; leave it out, and the kernel is the same"
@@ -392,29 +376,6 @@ def memory_plan(
     else:
         tested = of_kind(checked, bool, "True or False", "checked=True tests every access")
     return Plan(pair, kind, device, given_fill(fill, dtype, kind), aligned, tested)
-
-
-def _on_devices(source: Layout, target: Layout) -> bool:
-    """Return True if a layout steps on devices, and none on the threads of one."""
-    if all(axis.storage for layout in (source, target) for axis in layout.axes):
-        return False
-    from tilewise.moves.mesh.held import device_axes  # NumPy comes with it
-
-    every = [axis for layout in (source, target) for axis in layout.axes if not axis.storage]
-    return len(every) == sum(len(device_axes(layout)) for layout in (source, target))
-
-
-def _refuse(asked: Mapping[str, Any], where: str, of_device: str) -> None:
-    """Refuse options of plans in memory, where they are not as usual."""
-    usual = memory_plan.__kwdefaults__ or {}
-    for name, given in asked.items():
-        if isinstance(given, str | int | float | None) and given in (usual.get(name), None, False):
-            continue
-        raise LayoutError(
-            "TW401",
-            f"a move {where} has no {_OF_MEMORY.get(name, name)}",
-            hint=of_device if name == "device" else f"leave out {name}=",
-        )
 
 
 def between_registers(source: Layout, target: Layout) -> bool:
@@ -444,93 +405,3 @@ def _known_alignment(aligned: int, dtype: DType) -> int:
             hint=f"at least {dtype.bits // 8} bytes",
         )
     return number
-
-
-_OF_MEMORY = {
-    "shape": "box",
-    "device": "device whose times are expected",
-    "fill": "fill",
-    "aligned": "storages that are aligned",
-    "checked": "accesses that are checked",
-    "arch": "architecture",
-}
-"""Options of plans in memory alone, with the noun for errors."""
-
-
-def plan(
-    source: Layout | Named,
-    target: Layout | None = None,
-    dtype: DType | str | None = None,
-    *,
-    arch: Architecture | str | int | None = None,
-    mesh: Mapping[str, int] | None = None,
-    link: Mapping[str, float] | None = None,
-    reduce: Axes | None = None,
-    parts: Axes | None = None,
-    **asked: Unpack[OfMemory],
-) -> Plan | Exchange | MeshPlan:
-    """Return the plan that moves a tensor of that type from one layout to another, or as a named move says.
-
-    `dtype` is a type by name, or as NumPy or torch has it: that of an array gives the plan of its move.
-
-    Between two layouts of memory it is a `Plan`. `shape=None` is the box that moves, where the two differ;
-    `fill=0` is a number, or the bytes of an element, for places of the target that no element takes;
-    `aligned=256` are bytes to which both storages are, a power of two; `device="h200"` is whose times are
-    expected. A plan with `checked=True` has a kernel that tests every access; so has each where the
-    environment says TILEWISE_CHECKED=1.
-
-    Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
-    architecture that has its instructions, sm_90 by default.
-
-    Where a layout steps on devices, it is a `MeshPlan`: `mesh={"gpuid_x": 8}` names more devices than the
-    layouts use, and `link={"gpuid_y": 45}` the GB/s of an axis. The source's copies along `reduce="gpuid_x"`,
-    one axis or several, are parts of a sum; `{"gpuid_x": "max"}` combines them otherwise. The target's along
-    `parts` are.
-
-    Each has `kind`, `source`, `target`, `dtype`, `steps`; the first two `vector`, `swizzle`, `shared_bytes`,
-    the code as `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON.
-
-        postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
-        refused        TW302 storages beyond 64 bits; TW701 layouts that are not both of one memory, or of
-                       registers; TW702 sizes; TW703 a target where elements meet; TW705 a fill that is no
-                       element; TW609 no way for registers
-
-    >>> from tilewise import S, parse, reg, tx
-    >>> print(plan(S[512], S[512] + 64, "f32"))
-    copy: one copy of memory
-      bytes  4096 read and written
-      time   4.0 us expected on an H200, a copy of as much 2.0 us; most of it is the launch
-      1  fill 576 elements of the target with 0: it has places that no element takes
-      2  copy 2048 bytes from byte 0 to byte 256, all together
-    >>> print(plan(parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)], "bf16"))
-    shared: through shared memory, about 44 cycles for a warp, for sm_90 and later
-      shared memory  8192 bytes, 1 barrier
-      1  store 4 times by stmatrix.x4.trans: 64 wavefronts for the block
-      2  wait for the block, once
-      3  load 8 vectors of 16 B a thread: 64 wavefronts for the block
-    """
-    if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
-        _refuse(asked, "between registers", "arch= says which GPUs it is for")
-        from tilewise.moves.exchange import exchange
-        from tilewise.moves.exchange.plan import ARCH
-
-        return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch)
-    if isinstance(source, Layout) and isinstance(target, Layout) and _on_devices(source, target):
-        from tilewise.moves.mesh.plan import mesh_plan
-
-        box = asked.pop("shape", None)
-        _refuse({"arch": arch, **asked}, "across devices", "link= says how fast its links are")
-        return mesh_plan(
-            source, target, given_type(dtype), shape=box, mesh=mesh, link=link, reduce=reduce, parts=parts
-        )
-    for name, given in (("mesh", mesh), ("link", link), ("reduce", reduce), ("parts", parts)):
-        if given is not None:
-            hint = f"leave out {name}=, or name devices in a layout, such as S[(2, 8) : (1@gpuid_x, 1)]"
-            raise LayoutError("TW401", f"no layout steps on devices, and {name} is about them", hint=hint)
-    if arch is not None:
-        raise LayoutError(
-            "TW401",
-            "a move in memory is planned for no architecture: its kernel is for each that has room for it",
-            hint="leave out arch=",
-        )
-    return memory_plan(source, target, dtype, **asked)

@@ -22,20 +22,25 @@ from tilewise.core.layout import Layout
 from tilewise.core.polynomials import (
     Condition,
     Polynomial,
+    Symbol,
+    effort_now,
     facts_now,
     given,
     is_named,
     is_positive,
     is_same,
     is_whole,
-    named,
+    outside,
     replaced,
+    rooted,
+    symbol,
     valued,
 )
 from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.spelling import INT, NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
 from tilewise.moves.pairs.digits import sides_of, simplest
+from tilewise.moves.pairs.fills import spelled
 from tilewise.moves.pairs.pair import Digit, Pair, pair_of
 from tilewise.moves.plan import Plan, memory_plan
 from tilewise.moves.tiles.tile import VECTOR, Tile
@@ -47,7 +52,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.polynomials import Facts, Quantity
-    from tilewise.moves.arrays.shaped import BoundShapes
 
 TYPICAL = (4099, 4111, 4127, 4129, 4133, 4139)
 """Typical values of sizes: primes, so that typical sizes have no divisor that others lack."""
@@ -97,8 +101,8 @@ class ShapesPlan:
 
     @property
     def kind(self) -> str:
-        """Return `tile`: by shared memory; or `copy`: all together."""
-        return self.typical.way.kind
+        """Return `tile`: by shared memory; `copy`: all together; or `view`: nothing moves."""
+        return self.typical.kind
 
     @property
     def kernel(self) -> str:
@@ -114,27 +118,20 @@ class ShapesPlan:
         """Return the facts in words."""
         return ", ".join(condition.text(truth) for condition, truth in self.facts.said)
 
-    def bind(self) -> BoundShapes:
-        """Return the plan ready for arrays; each call has values for the names, and all share one kernel.
-
-        >>> import numpy as np
-        >>> from tilewise import S, name
-        >>> m = name("M", multiple=8, least=8)
-        >>> turn = shapes_plan(S[m, 64], S[(m, 64) : (1, m)], "u16").bind()
-        >>> turn(np.arange(512, dtype=np.uint16), {"M": 8})[:4].tolist()
-        [0, 64, 128, 192]
-        """
-        from tilewise.moves.arrays.shaped import BoundShapes
-
-        return BoundShapes(self)
-
     # -- for values --------------------------------------------------------------------------------
 
     def of(self, values: Mapping[str, int]) -> Plan:
         """Return the plan for values of the names; refuse values that the facts do not admit."""
         self.check(values)
         source, target = (layout.with_numbers(lambda own: valued(own, values)) for layout in self.layouts)
-        return memory_plan(source, target, self.dtype, device=self.device, aligned=self.aligned)
+        return memory_plan(
+            source,
+            target,
+            self.dtype,
+            device=self.device,
+            fill=self.typical.fill,
+            aligned=self.aligned,
+        )
 
     def check(self, values: Mapping[str, int]) -> None:
         """Refuse values that are not one for each name, or that a fact excludes."""
@@ -171,7 +168,12 @@ class ShapesPlan:
 
     def _steps(self) -> Iterator[str]:
         if self.fills:
-            yield "fill the target: it has places that no element takes"
+            value = spelled(self.typical.fill, self.dtype)
+            yield f"fill the target with {value}: it has places that no element takes"
+        if self.kind == "copy":
+            read, write, count = self.copied
+            yield f"copy {count} bytes from byte {read} to byte {write}, all together"
+            return
         blocks = self.typical.launch[0]
         for step in self.typical.steps:
             if not step.startswith("fill"):
@@ -199,9 +201,8 @@ class ShapesPlan:
         }
 
     def __str__(self) -> str:
-        head = f"{self.kind}: one kernel for all {', '.join(self.names)} with {self.where}"
-        if self.kind == "copy":
-            head = f"copy: all bytes together, for all {', '.join(self.names)} with {self.where}"
+        ways = {"tile": "one kernel", "copy": "one copy of memory", "view": "nothing moves"}
+        head = f"{self.kind}: {ways[self.kind]}, for all {', '.join(self.names)} with {self.where}"
         return "\n".join([head, *(f"  {number}  {step}" for number, step in enumerate(self.steps, 1))])
 
     def __repr__(self) -> str:
@@ -213,20 +214,28 @@ def shapes_plan(
     target: Layout,
     dtype: DType | str | None,
     *,
+    shape: Any = None,
     device: str = "h200",
+    fill: bytes | float = 0,
     aligned: int = ALIGNED,
+    checked: bool | None = None,
 ) -> ShapesPlan:
-    """Return the plan for all values of the names in two layouts of memory.
+    """Return the plan for all values of the names in two layouts of memory; for the options see `plan`.
 
     not decided  TW303 where the facts do not tell how digits of the two meet, that elements do not meet, or
-                 where rows begin; and for moves that take no tile, as those of elements of 4 bits
+                 where rows begin; and for moves that take no tile, as those of elements of 4 bits, for
+                 boxes, and for kernels that test their accesses
     """
+    if shape is not None or checked:
+        option = "a box that moves" if shape is not None else "accesses that are tested"
+        raise NotDecided(f"a kernel for all values has no {option}", hint=_HINT)
     element = given_type(dtype)
     facts = facts_now([*source.named_numbers, *target.named_numbers])
-    with given(facts):
+    with given(facts, effort_now()):
         before, after = source.with_numbers(facts.now), target.with_numbers(facts.now)
         pair = simplest(pair_of(before, after, element), 8 * aligned)
-        typical = _typical((source, target), element, pair, facts, device, aligned)
+        usual = {"device": device, "fill": fill, "aligned": aligned}
+        typical = _typical((source, target), element, pair, facts, usual)
         way, unit = typical.way, pair.bits // 8
         written = -(-pair.target.size * pair.bits // 8)
         made = ShapesPlan(
@@ -245,22 +254,22 @@ def shapes_plan(
             count = prod(own.extent for own in pair.digits or ())
             return replace(made, copied=(pair.source.start * unit, pair.target.start * unit, count * unit))
         _refuse_others(way, pair)
-        counts = replace(way, pair=pair, order=way.block_order).counts
-        blocks = prod([counts[i] for i in way.block_order])
-        return replace(made, blocks=blocks, limits=_limits(way, pair), text=_text(way, pair, typical, facts))
+        return replace(
+            made, blocks=_blocks(way, pair), limits=_limits(way, pair), text=_text(way, pair, typical, facts)
+        )
 
 
 # -- typical values --------------------------------------------------------------------------------
 
 
 def _typical(
-    layouts: tuple[Layout, Layout], element: DType, pair: Pair, facts: Facts, device: str, aligned: int
+    layouts: tuple[Layout, Layout], element: DType, pair: Pair, facts: Facts, usual: dict[str, Any]
 ) -> Plan:
     """Return the plan of typical values; refuse a class whose digits or ways these do not stand for."""
     values = _typical_values(facts)
     names = {own: _number(value, values) for own, value in facts.meanings.items()}
     source, target = (layout.with_numbers(lambda own: valued(own, names)) for layout in layouts)
-    plan = memory_plan(source, target, element, device=device, aligned=aligned)
+    plan = memory_plan(source, target, element, **usual)
     if element.bits < 8 or not isinstance(plan.way, Tile | Bulk):
         raise NotDecided("this move takes no tile: it has no kernel for all values", hint=_HINT)
     if isinstance(plan.way, Tile):
@@ -309,6 +318,19 @@ def _refuse_others(way: Tile, pair: Pair) -> None:
             raise NotDecided(f"{wrong[0] * way.unit} bytes may be no multiple of {VECTOR}", hint=_HINT)
 
 
+def _blocks(way: Tile, pair: Pair) -> Quantity:
+    """Return the number of tiles, in names."""
+
+    def plain(value: Any) -> Any:
+        over, by = rooted(value)
+        return over // by
+
+    digits = tuple(replace(own, extent=plain(own.extent)) for own in pair.digits or ())
+    with outside():  # rounded up as it stands, whatever divides it
+        counts = replace(way, pair=replace(pair, digits=digits), order=way.block_order).counts
+    return prod([counts[i] for i in way.block_order])
+
+
 def _limits(way: Tile, pair: Pair) -> tuple[tuple[Quantity, int], ...]:
     inner = {run[-1]: prod(way.held[i] for i in run[:-1]) for run in (way.read_run, way.write_run) if run}
     digits = [(i, own.extent) for i, own in enumerate(pair.digits or ()) if is_named(own.extent)]
@@ -334,9 +356,9 @@ class _Words:
             raise NotDecided(f"{value} may be below {least}", hint="say more of its names")
         self.meant[called] = kind, value
         by, rest = next((by, value % by) for by in (*DIVISORS, 1) if not is_named(value % by))
-        self.known = with_all(self.known.with_names(called), Condition(">=", named(called) - least))
-        self.known = with_all(self.known, Condition("%", named(called) - rest, by))
-        return named(called)
+        self.known = with_all(self.known.with_names(called), Condition(">=", symbol(Symbol(called)) - least))
+        self.known = with_all(self.known, Condition("%", symbol(Symbol(called)) - rest, by))
+        return symbol(Symbol(called))
 
     def head(self, text: str) -> list[str]:
         """Return the lines that compute the words that a text has."""

@@ -13,8 +13,10 @@ from tilewise.codegen.parts.template import check_free, filled
 from tilewise.core.errors import Refused
 from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
+from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
+from tilewise.moves.shapes import TEXT, ShapesPlan
 from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.ways import Bulk, Gather
 
@@ -37,7 +39,7 @@ $file
 
 $fill_kernel
 // The host's part, for nvcc: the move on a stream. Both are on the device and do not overlap.
-inline cudaError_t launch_$name(const void *source, void *target, cudaStream_t stream)
+inline cudaError_t launch_$name(const void *source, void *target, ${sizes}cudaStream_t stream)
 {
     $launch
 }
@@ -125,7 +127,93 @@ def host_source(plan: Plan, name: str = "") -> str:
     headers = ["cstdint", *(["cstdio"] if _tested(plan) else []), "cuda_runtime.h"]
     slots = {"file": kernel, "name": name, "fill_kernel": fill, "launch": launch}
     slots["includes"] = "\n".join(f"#include <{header}>" for header in headers)
+    slots["sizes"] = ""
     return filled(_HOST, slots) + "\n"
+
+
+# -- for all shapes --------------------------------------------------------------------------------
+
+
+def shapes_source(plan: ShapesPlan, name: str = "", host: bool = False) -> str:
+    """Return the kernel for all shapes of a class under a name, for nvcc with a function that launches it.
+
+        requires  a plan with a kernel, or the host's part of one without
+
+    >>> from tilewise import S
+    >>> from tilewise import name as size
+    >>> from tilewise.moves import plan
+    >>> m = size("M", multiple=8, least=8)
+    >>> text = shapes_source(plan(S[m, 64], S[(m, 64) : (1, m)], "bf16"), host=True)
+    >>> "launch_move_bf16(const void *source, void *target, long long M, cudaStream_t stream)" in text
+    True
+    """
+    name = checked(name or f"move_{plan.dtype}", "a kernel")
+    check_free(name, plan.code("_"))
+    kernel = "\n".join(_of_shapes(plan, name)) + "\n"
+    if plan.text:
+        slots = {"facts": kernel.strip(), "name": name, "kernel": plan.code(name).strip()}
+        kernel = filled(_KERNEL, slots) + "\n"
+    elif not host:
+        raise Refused(
+            "TW602",
+            f"no kernel is needed: {plan.steps[-1]}",
+            hint="cudaMemcpyAsync makes it: --host writes the call",
+        )
+    if not host:
+        return kernel
+    sizes = "".join(f"long long {own}, " for own in plan.names)
+    launch = "\n".join(_launch_of_shapes(plan, name))
+    headers = "#include <cstdint>\n#include <cuda_runtime.h>"
+    slots = {"file": kernel, "name": name, "fill_kernel": "", "launch": launch, "includes": headers}
+    return filled(_HOST, {**slots, "sizes": sizes}) + "\n"
+
+
+def _of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
+    """Yield comments on what moves, and on the launch."""
+    source, target = plan.layouts
+    yield f"// {name}: from {source}"
+    yield f"// {'':{len(name)}}  to   {target}"
+    yield f"// {'':{len(name)}}  of   {plan.dtype}, for all {', '.join(plan.names)} with {plan.where}"
+    yield "//"
+    for number, step in enumerate(plan.steps, 1):
+        yield from textwrap.wrap(
+            f"{number}. {step}", _COLUMNS, initial_indent="// ", subsequent_indent="//    "
+        )
+    yield "//"
+    if plan.text:
+        blocks, threads = TEXT.sum(plan.blocks), plan.typical.launch[1]
+        yield f"// Launched with {blocks} blocks of {threads} threads."
+    yield f"// Both pointers are multiples of {VECTOR} bytes, and their memory does not overlap."
+
+
+def _launch_of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
+    """Yield the statements of the host for the sizes that it is given."""
+    yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {VECTOR})"
+    yield "    return cudaErrorMisalignedAddress;"
+    needed = [TEXT.condition(condition, truth) for condition, truth in plan.facts.said]
+    needed += [f"{TEXT.sum(extent)} <= {most}" for extent, most in plan.limits]
+    needed += [f"{TEXT.sum(plan.blocks)} <= {BLOCKS}"] if plan.text else []
+    yield f"if (!({' && '.join(needed)}))"
+    yield "    return cudaErrorInvalidValue;"
+    if plan.fills:
+        value = plan.typical.fill[0]
+        yield f"cudaError_t status = cudaMemsetAsync(target, {value:#04x}, {TEXT.sum(plan.written)}, stream);"
+        yield "if (status != cudaSuccess)"
+        yield "    return status;"
+    if not plan.text:
+        read, write, count = (TEXT.sum(number) for number in plan.copied)
+        to, of = f"(char *)target + {write}", f"(const char *)source + {read}"
+        yield f"return cudaMemcpyAsync({to}, {of}, {count}, cudaMemcpyDeviceToDevice, stream);"
+        return
+    _, threads, shared = plan.typical.launch
+    kernel, dynamic = f"{name}_parts::{name}", shared if shared > STATIC else 0
+    if dynamic:
+        attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+        yield f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic});"
+    arguments = ["(const unsigned char *)source", "(unsigned char *)target", *plan.names]
+    blocks = f"(unsigned)({TEXT.sum(plan.blocks)})"
+    yield f"{kernel}<<<{blocks}, {threads}, {dynamic}, stream>>>({', '.join(arguments)});"
+    yield "return cudaGetLastError();"
 
 
 # -- what stands above the kernel ------------------------------------------------------------------

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.shapes import Shape
     from tilewise.moves import Exchange, MeshPlan, Plan
+    from tilewise.moves.shapes import ShapesPlan
     from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise emit move SRC DST --dtype T [options]"
@@ -77,12 +78,20 @@ def emit_move(
     return texts.report(fields, code)
 
 
-def _source(plan: Plan | Exchange | MeshPlan, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
+def _source(
+    plan: Plan | ShapesPlan | Exchange | MeshPlan, host: bool, checked: bool, name: str
+) -> tuple[str, str, str]:
     """Return the kind of a function, its name, and its source."""
     from tilewise.moves import Plan
     from tilewise.moves.mesh.plan import MeshPlan
-    from tilewise.moves.source import host_source, kernel_source, name_of
+    from tilewise.moves.shapes import ShapesPlan
+    from tilewise.moves.source import host_source, kernel_source, name_of, shapes_source
 
+    if isinstance(plan, ShapesPlan):
+        if checked:
+            raise misused("a kernel for all values tests no accesses", "leave out --checked, or --let M=4096")
+        called = name or f"move_{plan.dtype}"
+        return "kernel", called, shapes_source(plan, called, host).rstrip("\n")
     if isinstance(plan, MeshPlan):
         raise misused(
             "a move across devices is no one kernel",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, MeshPlan, Plan
+    from tilewise.moves.shapes import ShapesPlan
     from tilewise.questions.asking import LayoutText, ShapeText
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -56,7 +57,7 @@ OF_MOVES = {
 
 def planned(
     texts: Texts, source: LayoutText, target: LayoutText | None, shape: ShapeText | None, **asked: Any
-) -> Plan | Exchange | MeshPlan:
+) -> Plan | ShapesPlan | Exchange | MeshPlan:
     """Return the plan of a move; `asked` are other options of `tilewise.plan`, None where it has its own."""
     from tilewise.moves import plan
 
@@ -75,7 +76,7 @@ def planned(
     for name in ("reduce", "parts"):
         if isinstance(given.get(name), str):
             given[name] = _axes(given[name], name)
-    found: Plan | Exchange | MeshPlan = plan(named.source, named.target, dtype, **given)
+    found: Plan | ShapesPlan | Exchange | MeshPlan = plan(named.source, named.target, dtype, **given)
     return found
 
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.shapes import Shape
     from tilewise.moves import Exchange, MeshPlan, Plan
+    from tilewise.moves.shapes import ShapesPlan
     from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise plan SRC DST --dtype T [options]"
@@ -100,13 +101,14 @@ def plan(
     return texts.report(found.data() | {"measured": told}, "\n  ".join([str(found), *told]))
 
 
-def _tuned(plan: Plan | Exchange | MeshPlan) -> tuple[Plan, list[str]]:
+def _tuned(plan: Plan | ShapesPlan | Exchange | MeshPlan) -> tuple[Plan, list[str]]:
     """Return the plan with the fastest tile, and what was measured; without a GPU nothing can be."""
     from tilewise.moves import Plan
     from tilewise.moves.arrays.tuned import tuned
 
     if not isinstance(plan, Plan):
-        raise misused("a move between registers, or devices, has no tiles to measure", "leave out --tune")
+        why = "a move between registers, across devices, or of sizes that are names has no tiles to measure"
+        raise misused(why, "leave out --tune")
     told: list[str] = []
     try:
         return tuned(plan, told=told.append), told

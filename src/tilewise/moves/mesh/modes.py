@@ -238,7 +238,7 @@ def mode_of(extent: int, source: Sequence[MeshDigit], target: Sequence[MeshDigit
         own.append([(least, step), *rest])
         whole.append([(least if step.on_devices else reach // size, step), *rest])
     is_even = all(prod(size for size, _ in digits) == reach for digits in whole)
-    common = refined(*whole) if is_even else None
+    common = refined(whole[0], whole[1]) if is_even else None
     if common is None:
         return StretchMode(extent, tuple(own[0]), tuple(own[1]))
     digits = [(size, ours, theirs) for (size, ours), (_, theirs) in zip(*common, strict=True)]

@@ -20,7 +20,7 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, by_coordinates
-from tilewise.core.polynomials import is_named, is_positive
+from tilewise.core.polynomials import is_named, is_positive, is_same
 from tilewise.core.shapes import as_shape, extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
 
@@ -263,7 +263,8 @@ def _digits(
     extents = box or (source.size,)
     ends = extents_of(target.shape) if box else extents
     sides = _by_mode(source, box), _by_mode(target, box)
-    for extent, end, *both in zip(extents, ends, *sides, strict=True):
+    for extent, end, ours, theirs in zip(extents, ends, *sides, strict=True):
+        both = ours, theirs
         reach = end
         if box:  # else both sides have all digits of one size
             inner = lcm(*(prod(count for count, _ in steps[1:]) for steps in both))
@@ -271,7 +272,7 @@ def _digits(
         for steps in both:  # the slowest digit, perhaps of no step, goes as far as the target needs
             step = steps[0][1] if steps else 0
             steps[:1] = [(reach // prod(count for count, _ in steps[1:]), step)]
-        common = refined(*both)
+        common = refined(ours, theirs, is_same)
         if common is None:
             return None, ()
         bounds = [Limit(extent, fills=end > extent)] if reach > extent else []
@@ -294,7 +295,7 @@ def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[list[tuple
     axis, iters = _storage_axis(layout, ""), iter(layout.shard)
     for mode in layout.shape if box else [layout.shape]:
         own = islice(iters, sum(1 for _ in leaves(mode)))
-        yield merged((it.extent, it.stride[axis]) for it in own)
+        yield merged(((it.extent, it.stride[axis]) for it in own), is_same)
 
 
 def _taken(layout: Layout) -> int | None:
