@@ -8,10 +8,10 @@ for each number that varies, such as `extent0` or `read1`. Its first lines compu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import permutations
-from math import prod
+from itertools import count, permutations
+from math import gcd, isqrt, prod
 from typing import Any, cast
 
 from tilewise.codegen.names import checked
@@ -43,6 +43,7 @@ from tilewise.moves.pairs.digits import sides_of, simplest
 from tilewise.moves.pairs.fills import spelled
 from tilewise.moves.pairs.pair import Digit, Pair, pair_of
 from tilewise.moves.plan import Plan, memory_plan
+from tilewise.moves.tiles.aims import MIDDLE, MIDDLE_WHOLE, SMALL
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import ALIGNED
 from tilewise.moves.types import given_type
@@ -53,13 +54,20 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.polynomials import Facts, Quantity
 
-TYPICAL = (4099, 4111, 4127, 4129, 4133, 4139)
-"""Typical values of sizes: primes, so that typical sizes have no divisor that others lack."""
+TYPICAL = (SMALL // 4, MIDDLE // 2, 4 * MIDDLE_WHOLE)
+"""Bytes of typical tensors: a small one, one of middle size, and a large one, which have different tiles."""
+
+LIMITS = (SMALL, MIDDLE_WHOLE)
+"""Bytes from which on a tensor is no small one, and from which on it is a large one."""
 
 DIVISORS = (128, 64, 32, 16, 8, 4, 2)
 """Divisors of a number that its word in the kernel's text keeps."""
 
 TEXT = NumberText("/", rounds_up=True)
+WHOLE = 128
+"""Typical values lack little to a multiple of this, so that tiles of such extents stay as they are."""
+STEP, LEAST_STEP, MOST_STEP = 1.25, 16, 72
+"""Typical values grow by this factor, from 35 on, to 7 million."""
 _CALLED, _SIZES, _HEAD = "$called", "$sizes", "$head"
 _HINT = "give the names values: --let M=4096"
 
@@ -91,7 +99,7 @@ class ShapesPlan:
     fills: bool
     """True if the target has places that no element takes."""
     limits: tuple[tuple[Quantity, int], ...] = ()
-    """Extents that the kernel counts in 32 bits, each with the most that it may be."""
+    """Numbers that the kernel counts in 32 bits, each with the most that it may be."""
     text: str = field(default="", compare=False)
 
     @property
@@ -117,6 +125,18 @@ class ShapesPlan:
     def where(self) -> str:
         """Return the facts in words."""
         return ", ".join(condition.text(truth) for condition, truth in self.facts.said)
+
+    def sized(self, size: int) -> ShapesPlan:
+        """Return the plan of the same class whose tile is for tensors of about so many bytes."""
+        with given(self.facts):
+            return shapes_plan(
+                *self.layouts,
+                self.dtype,
+                device=self.device,
+                fill=self.typical.fill,
+                aligned=self.aligned,
+                size=size,
+            )
 
     # -- for values --------------------------------------------------------------------------------
 
@@ -219,8 +239,11 @@ def shapes_plan(
     fill: bytes | float = 0,
     aligned: int = ALIGNED,
     checked: bool | None = None,
+    size: int = TYPICAL[-1],
 ) -> ShapesPlan:
     """Return the plan for all values of the names in two layouts of memory; for the options see `plan`.
+
+    Its tile is the one for tensors of about `size` bytes, or of as many as the facts admit.
 
     not decided  TW303 where the facts do not tell how digits of the two meet, that elements do not meet, or
                  where rows begin; and for moves that take no tile, as those of elements of 4 bits, for
@@ -235,7 +258,7 @@ def shapes_plan(
         before, after = source.with_numbers(facts.now), target.with_numbers(facts.now)
         pair = simplest(pair_of(before, after, element), 8 * aligned)
         usual = {"device": device, "fill": fill, "aligned": aligned}
-        typical = _typical((source, target), element, pair, facts, usual)
+        typical = _typical((source, target), element, pair, facts, size, usual)
         way, unit = typical.way, pair.bits // 8
         written = -(-pair.target.size * pair.bits // 8)
         made = ShapesPlan(
@@ -251,8 +274,8 @@ def shapes_plan(
             fills=not is_same(after.size * element.bits, written * 8),
         )
         if not isinstance(way, Tile):
-            count = prod(own.extent for own in pair.digits or ())
-            return replace(made, copied=(pair.source.start * unit, pair.target.start * unit, count * unit))
+            together = prod(own.extent for own in pair.digits or ()) * unit
+            return replace(made, copied=(pair.source.start * unit, pair.target.start * unit, together))
         _refuse_others(way, pair)
         return replace(
             made, blocks=_blocks(way, pair), limits=_limits(way, pair), text=_text(way, pair, typical, facts)
@@ -263,10 +286,15 @@ def shapes_plan(
 
 
 def _typical(
-    layouts: tuple[Layout, Layout], element: DType, pair: Pair, facts: Facts, usual: dict[str, Any]
+    layouts: tuple[Layout, Layout],
+    element: DType,
+    pair: Pair,
+    facts: Facts,
+    size: int,
+    usual: dict[str, Any],
 ) -> Plan:
     """Return the plan of typical values; refuse a class whose digits or ways these do not stand for."""
-    values = _typical_values(facts)
+    values = _typical_values(facts, lambda names: valued(layouts[0].size, names) * element.bits // 8 >= size)
     names = {own: _number(value, values) for own, value in facts.meanings.items()}
     source, target = (layout.with_numbers(lambda own: valued(own, names)) for layout in layouts)
     plan = memory_plan(source, target, element, **usual)
@@ -280,17 +308,38 @@ def _typical(
     return plan
 
 
-def _typical_values(facts: Facts) -> dict[str, int]:
-    """Return large values of the symbols that all facts admit."""
+def _typical_values(facts: Facts, is_enough: Callable[[dict[str, int]], bool]) -> dict[str, int]:
+    """Return values of the symbols that all facts admit: primes, which have no divisor that others lack."""
     meant = [value for value in facts.meanings.values() if isinstance(value, Polynomial)]
     symbols = sorted({own for value in meant for own in value.symbols}, key=str)
-    for sizes in permutations(TYPICAL, len(symbols)):
-        pairs = zip(symbols, sizes, strict=True)
-        values = {own.key: max(facts.bounds_of(own)[0], size // own.by) for own, size in pairs}
-        names = {own: _number(value, values) for own, value in facts.meanings.items()}
-        if all(condition.holds(names) is truth for condition, truth in facts.said):
-            return values
-    raise NotDecided("no typical values were found that all facts admit", hint=_HINT)
+    found: dict[str, int] | None = None
+    for step in range(LEAST_STEP, MOST_STEP):
+        about = int(STEP**step)
+        for order in permutations(range(len(symbols))):
+            values = {}
+            for own, place in zip(symbols, order, strict=True):
+                low, high = facts.bounds_of(own)
+                prime = _prime(about // own.by + 2 * place, WHOLE // gcd(own.by, WHOLE))
+                values[own.key] = max(low, min(high, prime))
+            names = {own: _number(value, values) for own, value in facts.meanings.items()}
+            if all(condition.holds(names) is truth for condition, truth in facts.said):
+                found = values
+                break
+        if found is not None and is_enough(names):
+            break
+    if found is None:
+        raise NotDecided("no typical values were found that all facts admit", hint=_HINT)
+    return found
+
+
+def _prime(least: int, step: int) -> int:
+    """Return the first prime from a number on that lacks 1 to a multiple of `step`.
+
+    >>> _prime(24, 8), _prime(32, 8)
+    (31, 47)
+    """
+    first = least + -(least + 1) % step
+    return next(own for own in count(first, step) if all(own % by for by in range(2, isqrt(own) + 1)))
 
 
 def _number(value: Quantity, values: Mapping[str, int]) -> int:
@@ -332,9 +381,16 @@ def _blocks(way: Tile, pair: Pair) -> Quantity:
 
 
 def _limits(way: Tile, pair: Pair) -> tuple[tuple[Quantity, int], ...]:
+    """Return the numbers that the kernel counts in 32 bits, each with the most that it may be."""
     inner = {run[-1]: prod(way.held[i] for i in run[:-1]) for run in (way.read_run, way.write_run) if run}
-    digits = [(i, own.extent) for i, own in enumerate(pair.digits or ()) if is_named(own.extent)]
-    return tuple((extent, INT // 4 // (inner.get(i, 1) * way.unit)) for i, extent in digits)
+    found: dict[tuple[str, int], tuple[Quantity, int]] = {}
+    for i, own in enumerate(pair.digits or ()):
+        ends = (own.extent, inner.get(i, 1)), (own.read, way.held[i]), (own.write, way.held[i])
+        for number, times in ends:
+            if is_named(number):
+                most = INT // 4 // (times * way.unit)
+                found.setdefault((str(number), most), (number, most))
+    return tuple(found.values())
 
 
 # -- the kernel ------------------------------------------------------------------------------------
@@ -375,8 +431,8 @@ def _text(way: Tile, pair: Pair, typical: Plan, facts: Facts) -> str:
     parts = [
         (
             words.word(f"extent{i}", own.extent, "int", 1),
-            words.word(f"read{i}", own.read),
-            words.word(f"write{i}", own.write),
+            words.word(f"read{i}", own.read, "int"),
+            words.word(f"write{i}", own.write, "int"),
         )
         for i, own in enumerate(pair.digits or ())
     ]

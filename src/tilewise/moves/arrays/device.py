@@ -60,6 +60,7 @@ class Loaded:
         self._bulk = plan.way if isinstance(plan.way, Bulk) else None
         self._blocks, self._threads, shared = plan.launch
         self._blocks, self._sizes = blocks or self._blocks, tuple(sizes)
+        self._free: list[tuple[Any, int]] = [] if sizes else _FREE
         self._shared = shared if shared > STATIC else 0
         self._function = None
         if self._bulk is None:
@@ -72,17 +73,13 @@ class Loaded:
             copy = self._driver.cuMemcpyDtoDAsync
             self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
-        shared = self._shared
-        if self._sizes:
-            _cells, arguments = _arguments(source, target, *self._sizes)  # held until it is launched
-            self._launch(self._function, self._blocks, self._threads, shared, stream, arguments)
-            return
         try:
-            taken = _FREE.pop()  # no other call has it until it is given back
+            taken = self._free.pop()  # no other call has it until it is given back
         except IndexError:
-            taken = _arguments(0, 0)
+            taken = _arguments(0, 0, *self._sizes)
         cells, arguments = taken
         cells[0], cells[1] = source, target
+        shared = self._shared
         if int(self._current()[1]) != self._context:
             self._launch(self._function, self._blocks, self._threads, shared, stream, arguments)
         else:
@@ -91,7 +88,7 @@ class Loaded:
             )
             if status:
                 raise _failed(status)
-        _FREE.append(taken)
+        self._free.append(taken)
 
     def fill(self, target: int, count: int, stream: int) -> None:
         """Fill that many bytes with the plan's element."""

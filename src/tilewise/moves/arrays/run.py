@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.errors import LayoutError, NotDecided, of_kind
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Shape, as_shape
@@ -267,11 +267,15 @@ class Bound:
 
 
 class BoundShapes:
-    """A plan for all shapes that is ready to run; called with a source, and a value for each name."""
+    """A plan for all shapes that is ready to run; called with a source, and a value for each name.
+
+    Small shapes, those of middle size and large ones have one kernel each.
+    """
 
     def __init__(self, plan: ShapesPlan) -> None:
         self.plan = plan
         self._shapes: dict[tuple[int, ...], Bound] = {}
+        self._sized: dict[int, ShapesPlan] = {}
 
     def __call__(self, x: Any, let: Mapping[str, int], out: Any = None, *, stream: Any = None) -> Any:
         """Return the result in new storage, or in `out`, as a plan of the shape does."""
@@ -282,31 +286,42 @@ class BoundShapes:
         key = tuple(let.get(own, -1) for own in self.plan.names) if len(let) == len(self.plan.names) else ()
         found = self._shapes.get(key)
         if found is None:
-            found = _OfShape(self.plan, let)
+            own = self.plan.of(let)
+            found = _OfShape(own, self.sized(own.sizes[0]), let)
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
             self._shapes[key] = found
         return found
+
+    def sized(self, size: int) -> ShapesPlan:
+        """Return the plan whose tile is for tensors of so many bytes."""
+        from tilewise.moves.shapes import LIMITS, TYPICAL
+
+        place = sum(size >= most for most in LIMITS)
+        if place not in self._sized:
+            try:
+                self._sized[place] = self.plan.sized(TYPICAL[place])
+            except NotDecided:  # a small tile would not fit all: the given one does
+                self._sized[place] = self.plan
+        return self._sized[place]
 
     def __repr__(self) -> str:
         return f"<BoundShapes of {self.plan!r}>"
 
 
 class _OfShape(Bound):
-    """A move of one shape, by the kernel of all."""
+    """A move of one shape, by a kernel of all."""
 
-    def __init__(self, shapes: ShapesPlan, values: Mapping[str, int]) -> None:
-        plan = shapes.of(values)
+    def __init__(self, plan: Plan, shapes: ShapesPlan, values: Mapping[str, int]) -> None:
         super().__init__(plan)
-        self._shared = shapes if shapes.text and shapes.takes(values) else None
-        self._values = values
+        self._shapes, self._values = shapes, values
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
-        """Return the kernel of all shapes, with the sizes of this one; for less alignment one of its own."""
+        """Return the kernel of all, with the sizes of this shape, or one of its own if that serves it not."""
         from tilewise.moves.arrays.device import Loaded
 
-        shapes = self._shared
-        if shapes is None or aligned < shapes.aligned:
+        shapes = self._shapes
+        if not shapes.text or aligned < shapes.aligned or not shapes.takes(self._values):
             return super()._prepared(device, aligned)
         plan = replace(self.plan, chosen=shapes.typical.way)
         sizes = [self._values[own] for own in shapes.names]

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import prod
 
 from tilewise.codegen.numbers import NumberText
-from tilewise.core.polynomials import is_named, is_same
+from tilewise.core.polynomials import is_named
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.spelling import added, bracketed, cast, counting, farthest
 from tilewise.moves.pairs.pair import Side
@@ -47,7 +47,9 @@ class Terms:
 
     def term(self, name: str, step: int) -> str:
         wide = f"{cast(self.wide)}{name}"
-        return wide if is_same(step, 1) else f"{wide} * {step}"
+        if is_named(step):  # counted in 32 bits, and multiplied to 64
+            return f"{wide} * ({step})"
+        return wide if step == 1 else f"{wide} * {step}"
 
     def begin(self, name: str, side: Side, before: int = 0) -> str:
         """Return the byte of a side, less some elements, where the tile begins."""
