@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.moves.shim import aligned, run
 
-from tilewise import Layout, LayoutError, S, Swizzle, name
+from tilewise import Layout, LayoutError, NotDecided, Refused, S, Swizzle, name
 from tilewise.core.polynomials import valued
 from tilewise.core.swizzles import apply_chain
-from tilewise.moves.shapes import ShapesPlan, shapes_plan
+from tilewise.moves import bind, plan
+from tilewise.moves.arrays.device import Loaded
+from tilewise.moves.named import transpose
+from tilewise.moves.shapes import TYPICAL, ShapesPlan, shapes_plan
+from tilewise.moves.source import shapes_source
+from tilewise.questions.emit_move import emit_move
 
 M8, N8 = name("M", multiple=8, least=8), name("N", multiple=8, least=8)
 M64 = name("M", multiple=64, least=64)
 M16, N16 = name("M", multiple=16, least=16), name("N", multiple=16, least=16)
-B = name("B", least=2)
+B, ROWS, PAD = name("B", least=2), name("M", least=2), name("pad", least=2)
 
 CLASSES = {
     "turned": (S[M8, N8], S[(M8, N8) : (1, M8)], "bf16"),
@@ -29,6 +38,7 @@ CLASSES = {
     "rows that begin anywhere": (S[(M8, N8 + 3) : (N8 + 3, 1)], S[(M8, N8 + 3) : (1, M8)], "f16"),
     "both begin anywhere": (S[(M8 + 5, N8 + 3) : (N8 + 3, 1)], S[(M8 + 5, N8 + 3) : (1, M8 + 5)], "bf16"),
     "swizzled": (S[(M64, 64) : (64, 1)], Swizzle(3, 3, 3) @ S[(64, M64) : (M64, 1)].permute(1, 0), "bf16"),
+    "any number of rows": (S[ROWS, 64], S[(ROWS, 64) : (1, ROWS)], "bf16"),
     "all together": (S[M8, N8], S[M8 * N8] + 24, "bf16"),
 }
 
@@ -41,12 +51,16 @@ def places(layout: Layout) -> np.ndarray:
     return np.array([apply_chain(layout.swizzles, int(own)) for own in at]) if layout.swizzles else at
 
 
-def values_of(found: ShapesPlan, count: int) -> list[dict[str, int]]:
-    """Return values that the facts admit: small ones, and a little more than a tile."""
+def values_of(found: ShapesPlan, count: int, most: int = 1 << 22) -> list[dict[str, int]]:
+    """Return values that the facts admit: small ones, and a little more than a tile; of so many elements."""
     rng = np.random.default_rng(5)
-    drawn = []
-    while len(drawn) < count:
-        sizes = {own: int(rng.integers(1, 28)) * int(rng.choice([1, 2, 8, 16])) for own in found.names}
+    drawn: list[dict[str, int]] = []
+    for _ in range(2000):
+        if len(drawn) == count:
+            break
+        sizes = {own: int(rng.integers(1, 28)) * int(rng.choice([1, 2, 8, 16, 32])) for own in found.names}
+        if valued(found.layouts[0].size, sizes) > most:
+            continue
         try:
             found.check(sizes)
         except LayoutError:
@@ -55,11 +69,48 @@ def values_of(found: ShapesPlan, count: int) -> list[dict[str, int]]:
     return drawn
 
 
+@pytest.mark.parametrize("size", TYPICAL, ids=["small", "middle", "large"])
 @pytest.mark.parametrize("called", CLASSES)
-def test_one_kernel_makes_all_moves_of_a_class(called: str, times) -> None:
+def test_one_kernel_makes_all_moves_of_a_class(called: str, size: int, times) -> None:
     source, target, dtype = CLASSES[called]
-    found = shapes_plan(source, target, dtype)
-    for values in values_of(found, times(8)):
+    try:
+        found = shapes_plan(source, target, dtype, size=size)
+    except NotDecided:  # a tile for small ones would take all of a row: large tiles serve them
+        assert (called, size) == ("rows further apart", TYPICAL[0])
+        return
+    for values in values_of(found, times(6)):
+        check(found, values)
+
+
+def drawn(rng: Random) -> tuple[Layout, Layout, str]:
+    """Return a random permutation of modes, some of them names, with pitches and offsets."""
+    names = [
+        name(own, multiple=rng.choice([1, 4, 8, 16, 32]), least=32) for own in "MNK"[: rng.randint(1, 2)]
+    ]
+    extents = [*names, *(rng.choice([2, 3, 8, 12, 64]) for _ in range(rng.randint(1, 2)))]
+    rng.shuffle(extents)
+    extents = [extent + rng.choice([0, 0, 0, 1, 3]) if rng.random() < 0.3 else extent for extent in extents]
+    orders = [[*range(len(extents))], rng.sample(range(len(extents)), len(extents))]
+    sides = []
+    for order in orders:
+        strides: list[Any] = [0] * len(extents)
+        step: Any = 1
+        for mode in reversed(order):
+            strides[mode] = step
+            step = step * (extents[mode] + rng.choice([0, 0, 0, 0, 8]))
+        sides.append(S[tuple(extents) : tuple(strides)] + rng.choice([0, 0, 16, names[0] * 8, 3]))
+    return sides[0], sides[1], rng.choice(["u8", "bf16", "f32", "f64"])
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_random_classes(seed: int, times) -> None:
+    rng = Random(seed)
+    source, target, dtype = drawn(rng)
+    try:
+        found = shapes_plan(source, target, dtype, size=rng.choice(TYPICAL))
+    except NotDecided:
+        return
+    for values in values_of(found, times(3), most=1 << 18):
         check(found, values)
 
 
@@ -70,7 +121,7 @@ def check(found: ShapesPlan, values: dict[str, int]) -> None:
     given, made = aligned((source.max("m") + 1) * unit), aligned((target.max("m") + 1) * unit)
     given[:] = np.random.default_rng(given.size).integers(0, 256, given.size)
     made[:] = 0 if found.fills else 0x5A
-    if found.kind == "copy":
+    if not found.text:
         read, write, count = (valued(number, values) for number in found.copied)
         made[write : write + count] = given[read : read + count]
     else:
@@ -80,3 +131,95 @@ def check(found: ShapesPlan, values: dict[str, int]) -> None:
     wanted[places(target)] = given.reshape(-1, unit)[places(source)]
     assert made.tobytes() == wanted.tobytes(), values
     assert valued(found.written, values) == made.size
+
+
+def test_a_wrong_kernel_is_noticed() -> None:
+    source, target, dtype = CLASSES["turned"]
+    found = shapes_plan(source, target, dtype)
+    text = found.text.replace("const int read0 = (int)N;", "const int read0 = (int)N - 8;")
+    wrong = replace(found, text=text)
+    assert wrong.text != found.text
+    with pytest.raises(AssertionError):
+        check(wrong, {"M": 64, "N": 72})
+
+
+def test_a_bound_plan_takes_values_with_each_call() -> None:
+    turn = bind(plan(S[M8, N8], S[(M8, N8) : (1, M8)], "u16"))
+    for rows, columns in ((8, 16), (64, 8), (8, 16)):
+        given = np.random.default_rng(rows).integers(0, 1 << 16, (rows, columns), dtype=np.uint16)
+        found = turn(given.reshape(-1), {"M": rows, "N": columns})
+        assert found.tolist() == given.T.reshape(-1).tolist()
+    assert turn.of({"M": 8, "N": 16}) is turn.of({"M": 8, "N": 16})
+
+
+def test_values_have_to_be_those_of_the_class() -> None:
+    turn = bind(plan(S[M8, N8], S[(M8, N8) : (1, M8)], "u16"))
+    x = np.zeros(512, np.uint16)
+    with pytest.raises(LayoutError, match="the plan is for M % 8 == 0, and M = 12"):
+        turn(x, {"M": 12, "N": 8})
+    with pytest.raises(LayoutError, match="the names are M, N, and M have values"):
+        turn(x, {"M": 8})
+
+
+def test_on_a_device_all_shapes_launch_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched = []
+
+    def made(self: Loaded, plan: object, index: int, kernel: str = "", blocks: int = 0, sizes=()) -> None:
+        launched.append((kernel, blocks, tuple(sizes)))
+
+    monkeypatch.setattr(Loaded, "__init__", made)
+    turn = bind(plan(S[M8, N8], S[(M8, N8) : (1, M8)], "u16"))
+    for rows, columns, begin in ((16384, 8192, 256), (8192, 8200, 256), (64, 64, 256), (64, 64, 8)):
+        turn.of({"M": rows, "N": columns})._prepared(0, begin)
+    texts = [kernel for kernel, _, _ in launched]
+    assert [sizes for _, _, sizes in launched] == [(16384, 8192), (8192, 8200), (64, 64), ()]
+    assert texts[0] == texts[1] != texts[2]  # large ones, and a small one
+    assert texts[3] == ""  # storage that begins anywhere has a kernel of its own
+    assert launched[0][1] == 128 * 64
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "dtype", "why"),
+    [
+        (S[name("M"), 64], S[(name("M"), 64) : (1, name("M"))], "bf16", "this depends on M >= 2"),
+        (S[(M8, 64) : (64 + PAD, 1)], S[(M8, 64) : (1, M8)], "bf16", "16 bytes"),
+        (S[M8, 64], S[(M8, 64) : (1, M8)], "u4", "takes no tile"),
+    ],
+)
+def test_what_facts_do_not_tell_is_not_decided(source: Layout, target: Layout, dtype: str, why: str) -> None:
+    with pytest.raises(NotDecided, match=why):
+        shapes_plan(source, target, dtype)
+
+
+def test_boxes_and_tests_of_accesses_take_values() -> None:
+    for option in ({"shape": (8, 8)}, {"checked": True}):
+        with pytest.raises(NotDecided, match="a kernel for all values has no"):
+            shapes_plan(S[M8, 64], S[(M8, 64) : (1, M8)], "bf16", **option)
+
+
+def test_a_named_move_takes_names() -> None:
+    assert plan(transpose(M8, N8), dtype="bf16") == plan(S[M8, N8], S[(M8, N8) : (1, M8)], "bf16")
+
+
+def test_the_source_has_a_host_that_tests_the_sizes() -> None:
+    found = shapes_plan(S[M8, N8], S[(M8, N8) : (1, M8 + 8)], "bf16")
+    text = shapes_source(found, "turned", host=True)
+    assert "turned(const u8* __restrict__ source, u8* __restrict__ target, long long M, long long N)" in text
+    assert "if (!(M % 8 == 0 && N % 8 == 0 && M >= 8 && N >= 8" in text
+    assert "cudaMemsetAsync(target, 0x00, M * N * 2 + N * 16 - 16, stream)" in text
+    together = shapes_plan(S[M8, N8], S[M8 * N8] + 24, "bf16")
+    assert "cudaMemcpyAsync((char *)target + 48, (const char *)source + 0, M * N * 2" in shapes_source(
+        together, host=True
+    )
+    with pytest.raises(Refused, match="no kernel is needed"):
+        shapes_source(together)
+
+
+def test_the_command_writes_a_kernel_for_all_values() -> None:
+    facts = "M % 8 == 0, N % 8 == 0"
+    report = emit_move("S[M, N]", "S[(M, N) : (1, M)]", "bf16", where=facts, host=True)
+    assert report.names == ["M", "N"]
+    assert report.where == "M % 8 == 0, N % 8 == 0, M >= 8, N >= 8"
+    assert "launch_move_bf16(const void *source, void *target, long long M, long long N," in report.code
+    with pytest.raises(LayoutError, match="tests no accesses"):
+        emit_move("S[M, N]", "S[(M, N) : (1, M)]", "bf16", where=facts, checked=True)

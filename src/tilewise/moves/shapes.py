@@ -87,7 +87,7 @@ class ShapesPlan:
     dtype: DType
     device: str
     aligned: int
-    facts: Facts
+    facts: Facts = field(compare=False)
     typical: Plan
     """The plan of typical values, whose tile it takes."""
     blocks: Quantity
