@@ -190,12 +190,12 @@ def fault(question: Question) -> tuple[str, str]:
 
 
 def _no_example(question: Question, case: Case, example: Case) -> str:
-    """Return the fault of values that are said to have a no, or an empty text."""
+    """Return the fault of values that a case gives as an example of a no, or an empty text."""
     values = {name: int(value) for name, value in example.known.meanings.items()}  # type: ignore[arg-type]
     if not _admits(case, values):
         return f"{values} are not of their case"
     kind, got = _outcome(question.asked, lambda part: in_numbers(part, values))
-    return "" if kind == "refused" or got is False else f"the answer for {values} is {got}, and no is said"
+    return "" if kind == "refused" or got is False else f"the answer for {values} is {got}, not no"
 
 
 def _admits(case: Case, values: dict[str, int]) -> bool:

@@ -100,7 +100,7 @@ class NameFacts:
         return 0 if low is None else low, LARGEST if high is None else high
 
     def reach_of(self, over: Quantity) -> tuple[int | None, int | None]:
-        """Return numbers between which a number lies, by the bounds of its symbols; None: there is none."""
+        """Return numbers between which a number lies, by the bounds of its symbols; None without a bound."""
         low, high = self._low(over), self._low(-over)
         return low, None if high is None else -high
 

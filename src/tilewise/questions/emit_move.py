@@ -3,6 +3,7 @@
   tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16
   tilewise emit move 'S[300, 5]' 'S[(384, 8) : (8, 1)]' --dtype u8 --shape 300,5 --fill 0x7f --host
   tilewise emit 'transpose(1021, 1031)' --dtype u8 --name turn
+  tilewise emit 'transpose(M, N)' --dtype bf16 --where 'M % 8 == 0, N % 8 == 0' --host
   tilewise emit move 'wgmma.D(f32, n=32)' 'S[(64, 32) : (1@reg, 1@tx)]' --dtype f16 --arch sm_80
 
 The word move may be left out. The kernel is the one that tilewise plan SRC DST plans, whose help says how
@@ -10,6 +11,8 @@ both are written. It is CUDA C++ and includes nothing; above it stands what it d
 and threads it is launched. With --host a function follows that fills the target where it has to be, and
 launches the kernel, for nvcc. With --checked every access is tested, and the first that is not of its storage
 is kept for the host.
+
+Sizes may be names, of which --where has facts: they are the kernel's last arguments, and it moves all shapes.
 
 Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
 """

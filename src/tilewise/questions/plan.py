@@ -5,6 +5,7 @@
   tilewise plan 'S[(8, 128) : (128, 1)]' 'S[(8, 128) : (160, 1)] + 64' --dtype f32 --fill -1
   tilewise plan 'S[300, 5]' 'S[((3, 4, 32), (2, 4)) : ((1024, 4, 16), (512, 1))]' --dtype u8 --shape 300,5
   tilewise plan 'transpose(M, 4096)' --let M=8192 --dtype u8 --json
+  tilewise plan 'S[M, N]' 'S[(M, N) : (1, M)]' --dtype bf16 --where 'M % 8 == 0, N % 8 == 0'
   tilewise plan 'S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]' 'S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]' --dtype f32
   tilewise plan 'S[4096] + R[8 : 1@gpuid_x]' 'S[(8, 512) : (1@gpuid_x, 1)]' --reduce gpuid_x --dtype bf16
   tilewise plan 'wgmma.D(f32, n=64)' 'S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]' --dtype f16
@@ -12,6 +13,8 @@
 Element by element, what is at SRC's place goes to all of DST's places. Without --shape elements correspond by
 the flat index. Where one layout is larger, --shape is the box that moves: what the target has beyond it is
 filled, and what the source has beyond it is left out. The kernel: tilewise emit move SRC DST prints it.
+
+Sizes may be names, of which --where has facts. One kernel then moves all their shapes.
 
 In memory the classes are view, nothing moves; copy, all of it together; tile, blocks of threads by way of
 shared memory; gather, element by element. Times are expected, not measured: of a copy's rate on that device,

@@ -1,0 +1,119 @@
+"""Rules that settle more questions of names, each beside the numbers that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tilewise import info, same
+from tilewise.core.cases import cases
+from tilewise.core.errors import NotDecided
+from tilewise.core.known import NOTHING, NameFacts
+from tilewise.core.polynomials import given, is_named
+from tilewise.notation.facts import read_facts
+from tilewise.questions.algebra import algebra
+
+FAR = 60
+
+
+def facts(text: str) -> NameFacts:
+    return read_facts(text, NOTHING)
+
+
+def values_of(known: NameFacts) -> list[dict[str, int]]:
+    """Return all values below a bound that the facts admit."""
+    every = [dict(zip(known.names, own, strict=True)) for own in product(range(FAR), repeat=len(known.names))]
+    return [own for own in every if all(fact.holds(own) is truth for fact, truth in known.said)]
+
+
+@pytest.mark.parametrize(
+    ("where", "least", "most"),
+    [
+        ("M, M*M + M <= 512", 0, 22),
+        ("M, M*M >= 100", 10, FAR),
+        ("M >= 2, M*M*M <= 64", 2, 4),
+        ("M, floordiv(M + 4, 8) == floordiv(M + 12, 16)", 0, 34),
+        ("M, ceildiv(M, 4) + M <= 10", 0, 8),
+        ("N, M >= 2, M*N == 3*M + 12", 2, 12),
+    ],
+)
+def test_bounds_follow_from_products_and_floors(where: str, least: int, most: int) -> None:
+    known = facts(where)
+    low, high = known.ends("M")
+    values = [own["M"] for own in values_of(known)]
+    assert least <= low <= min(values)
+    assert max(values) <= high
+    assert most == FAR or high <= most
+
+
+@pytest.mark.parametrize(
+    ("where", "floor", "told"),
+    [
+        ("65 <= N, N <= 128", lambda own: (own["N"] + 63) // 64, lambda own: 2),
+        (
+            "M*N % 8 == 0, M, N",
+            lambda own: (own["M"] * own["N"] + 6) // 8,
+            lambda own: own["M"] * own["N"] // 8,
+        ),
+        (
+            "M*N % 4 != 0, M, N",
+            lambda own: (own["M"] * own["N"] + 3) // 4,
+            lambda own: own["M"] * own["N"] // 4 + 1,
+        ),
+        ("M % N == 0, N >= 9, M", lambda own: (own["M"] + 8) // own["N"], lambda own: own["M"] // own["N"]),
+        (
+            "M % N != 0, N >= 9, M > N",
+            lambda own: (own["M"] - 1) // own["N"],
+            lambda own: own["M"] // own["N"],
+        ),
+        ("65 <= M, M <= 127", lambda own: 128 // own["M"], lambda own: 1),
+        ("M*M % 8 == 0, M", lambda own: own["M"] % 4, lambda own: 0),
+    ],
+)
+def test_a_floor_is_told_by_what_is_known(
+    where: str, floor: Callable[[Any], Any], told: Callable[[Any], Any]
+) -> None:
+    known = facts(where)
+    with given(known):
+        assert floor(known.meanings) == told(known.meanings)
+    for own in values_of(known):
+        assert floor(own) == told(own)
+
+
+def test_a_quotient_of_few_values_has_a_case_for_each() -> None:
+    found = cases(lambda known: 68 // known.meanings["M"], facts("M >= 4, M <= 100"))
+    assert all(case.error is None for case in found)
+    assert sorted({case.answer for case in found}) == sorted({68 // value for value in range(4, 101)})
+    for value in range(4, 101):
+        (case,) = [own for own in found if all(fact.holds({"M": value}) is truth for fact, truth in own.path)]
+        assert case.answer == 68 // value
+
+
+def test_a_name_of_few_values_is_taken_value_by_value() -> None:
+    def ask(known: NameFacts) -> Any:
+        value = known.meanings["M"]
+        if is_named(value):
+            raise NotDecided("a step of numbers")
+        return value * value
+
+    found = cases(ask, facts("M >= 3").with_fact(*facts("M <= 12").said[-1], asked=True) or NOTHING)
+    assert [case.answer for case in found] == [value * value for value in range(3, 13)]
+    (whole,) = cases(ask, facts("M >= 3"))
+    assert isinstance(whole.error, NotDecided)
+
+
+def test_a_no_of_some_values_is_a_no_for_all() -> None:
+    report = same("S[(2, M, 4) : (M, 3, 8*M)]", "S[(2, M, 4) : (M, 3, 8*M)]", where="M")
+    assert report.answer is True
+    report = info("S[(2, 4) : (8*N, 4*M)]", where="M, N")
+    assert report.answer is not False  # what it lists is no yes or no
+    report = algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], where="M")
+    assert report.answer is False
+    values = report.contents["values"]
+    assert "B names index" in str(report.contents["otherwise"])
+    assert algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], let=values).answer is False
+    assert report.contents["open"]["reasons"] == ["this takes a number, and M has no value"]
+    assert "not decided if" in report.shown()
