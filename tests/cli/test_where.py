@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 TILE, FLAT = "S[(M, 64) : (lda, 1)]", "S[M*64 : 1]"
@@ -67,10 +69,26 @@ def test_a_name_has_a_value_that_fits_its_facts(tilewise):
     assert run.code == 0
 
 
-def test_what_takes_numbers_is_not_decided(tilewise):
-    assert (
-        tilewise("match", TILE, "--operand", "A", "--dtype", "bf16", "--where", "M >= 2, lda >= 64").code == 3
-    )
+def test_what_takes_numbers_has_a_no_by_an_example_alone(tilewise):
+    asked = "match", TILE, "--operand", "A", "--dtype", "bf16", "--where"
+    run = tilewise(*asked, "M >= 2, lda >= 64")
+    assert run.code == 1
+    assert "no for M = 11, lda = 64:" in run.out
+    assert "not decided" in run.out
+    assert tilewise(*asked, "M % 64 == 0, lda % 64 == 0, lda >= 64").code in (1, 3)
+
+
+def test_a_tile_of_any_number_of_rows_is_read_where_shared_memory_holds_it(tilewise):
+    tile = "Swizzle<3,3,3> o S[(M, 64) : (64, 1)]"
+    run = tilewise("match", tile, "--operand", "A", "--dtype", "bf16", "--where", "M % 64 == 0", "--json")
+    fields = json.loads(run.out)
+    assert run.code == 1
+    assert fields["if"].startswith("M <= ")
+    assert 1792 <= int(fields["if"].split()[-1]) < 1856
+    assert "open" not in fields
+    for many in (64, 1792, 1856):
+        number = tilewise("match", tile, "--operand", "A", "--dtype", "bf16", "--let", f"M={many}")
+        assert number.code == (0 if many <= 1855 else 1)
 
 
 def test_layouts_with_names_are_values_in_python():

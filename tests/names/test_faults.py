@@ -97,3 +97,17 @@ def test_two_tensors_have_sizes_of_their_own() -> None:
     assert found.answer is not True
     assert "d3" in found.shown()
     assert algebra("permute", ["(?,d0):(d0,1)", "1,0"], where="d0").answer is True
+
+
+def test_a_divisor_that_has_a_name_in_it_does_not_replace_the_name() -> None:
+    known = read_facts("M % 16 == 0, M >= 193", NOTHING)
+    divisor = 16 * ((named("M") + 48) // 64) + 32
+    with_it = known.with_fact(Condition("%", named("M"), divisor))
+    assert with_it is not None
+    for values in with_it.values(20, seed=3):
+        assert values["M"] % (16 * ((values["M"] + 48) // 64) + 32) == 0
+
+
+def test_a_quotient_by_what_is_0_in_a_case_is_no_traceback() -> None:
+    report = info("S[(8, 64*M) : (64*M, N)]", where="M, N")
+    assert report.contents["cases"]

@@ -129,6 +129,20 @@ def past_the_end(engine: Engine, cells: SharedTile) -> Reason | None:
     )
 
 
+def far_beyond(engine: Engine, cells: SharedTile) -> Reason | None:
+    """Return the reason of bytes past the end of shared memory, wherever a swizzle moves the last ones."""
+    end = engine.shared_end
+    last = cells.high - max(mode.period for mode in engine.modes.values())
+    if last < end:
+        return None
+    return Reason(
+        "range",
+        f"the tile goes past the end of shared memory, which has {end} bytes, to byte {last} or further",
+        {"limit": end},
+        "bring its parts closer together, or cut it into smaller tiles",
+    )
+
+
 def _whole_instructions(question: Question) -> SharedTile | None:
     """Return the largest part of the tile that whole instructions cover, to check its strides."""
     cells, unit = question.cells, question.free.rows[0]

@@ -131,6 +131,8 @@ def _example_of_no(
     if facts.witness is None:
         return None
     for values in facts.values(MOST_EXAMPLES):
+        if any(condition.holds(values) is not truth for condition, truth in facts.path):
+            continue
         alone = facts.pinned(values)
         answer: Any = None
         error: LayoutError | None = None

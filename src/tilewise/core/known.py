@@ -529,7 +529,7 @@ class NameFacts:
                     return self._with_meaning(own, unit * first + rest) if first == last else None
                 changed = replace_bounds(self, part, (first, last))
                 return changed._with_meaning(own, unit * symbol(part) + rest, checked=True)
-        elif isinstance(over, Polynomial) and (whole := _itself(over)) is not None:
+        elif (whole := _itself(over)) is not None and whole not in by.symbols:
             part, (low, high) = _quotient_of(whole, by), self.bounds_of(whole)
             ends = (min(low, 0), max(high, -1))
             if not self._reaches(1, by):  # a divisor below 0 turns the sign
@@ -725,8 +725,8 @@ def _part(own: Symbol, unit: int, rest: int) -> Symbol:
     return Symbol(f"({over}) / {by * unit}", over, by * unit)  # type: ignore[arg-type]
 
 
-def _itself(over: Polynomial) -> Symbol | None:
-    """Return the symbol that a polynomial is, or None."""
+def _itself(over: Quantity) -> Symbol | None:
+    """Return the symbol that a number is, or None."""
     alone = _alone(over)
     return alone[0] if alone is not None and alone[1:] == (1, 0) else None
 

@@ -126,8 +126,13 @@ class ShapesPlan:
         """Return the facts in words."""
         return ", ".join(condition.text(truth) for condition, truth in self.facts.said)
 
-    def sized(self, size: int) -> ShapesPlan:
-        """Return the plan of the same class whose tile is for tensors of about so many bytes."""
+    @staticmethod
+    def size_class(size: int) -> int:
+        """Return 0 for a tensor of few bytes, 1 for one of middle size, 2 for a large one."""
+        return sum(size >= most for most in LIMITS)
+
+    def sized(self, size_class: int) -> ShapesPlan:
+        """Return the plan whose tile is for tensors of that size."""
         with given(self.facts):
             return shapes_plan(
                 *self.layouts,
@@ -135,7 +140,7 @@ class ShapesPlan:
                 device=self.device,
                 fill=self.typical.fill,
                 aligned=self.aligned,
-                size=size,
+                size=TYPICAL[size_class],
             )
 
     # -- for values --------------------------------------------------------------------------------

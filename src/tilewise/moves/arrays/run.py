@@ -295,12 +295,10 @@ class BoundShapes:
 
     def sized(self, size: int) -> ShapesPlan:
         """Return the plan whose tile is for tensors of so many bytes."""
-        from tilewise.moves.shapes import LIMITS, TYPICAL
-
-        place = sum(size >= most for most in LIMITS)
+        place = self.plan.size_class(size)
         if place not in self._sized:
             try:
-                self._sized[place] = self.plan.sized(TYPICAL[place])
+                self._sized[place] = self.plan.sized(place)
             except NotDecided:  # a small tile would not fit all: the given one does
                 self._sized[place] = self.plan
         return self._sized[place]
