@@ -113,7 +113,7 @@ class NameFacts:
         asked = {own for condition, _ in self.path for own in condition.names}
         symbols = [own for name in sorted(asked) for own in _symbols(self.meanings[name])]
         few = [own for own in symbols if self.bounds_of(own)[1] - self.bounds_of(own)[0] < most]
-        if not few:
+        if not few or any(self.bounds_of(own)[1] >= FAR for own in symbols):
             return None
         least = min(few, key=lambda own: self.bounds_of(own)[1] - self.bounds_of(own)[0])
         return Condition("==", symbol(least) - self.bounds_of(least)[0])
