@@ -110,7 +110,7 @@ def drawn(plan: ShapesPlan, count: int, rng: Random) -> Iterator[dict[str, int]]
     """Yield values that the facts admit, of at most 64 MB."""
     while count:
         sizes = {own: 8 * rng.randint(1, 1 << rng.randint(1, 9)) for own in plan.names}
-        facts = (condition.holds(sizes) is truth for condition, truth in plan.facts.said)
+        facts = (condition.holds(sizes) is truth for condition, truth in plan.conditions)
         if all(facts) and plan.of(sizes).sizes[0] < 1 << 26:
             yield sizes
             count -= 1

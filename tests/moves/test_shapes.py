@@ -62,7 +62,7 @@ def values_of(found: ShapesPlan, count: int, most: int = 1 << 22) -> list[dict[s
         if valued(found.layouts[0].size, sizes) > most:
             continue
         try:
-            found.check(sizes)
+            found.checked(sizes)
         except LayoutError:
             continue
         drawn.append(sizes)
@@ -193,8 +193,56 @@ def test_what_facts_do_not_tell_is_not_decided(source: Layout, target: Layout, d
 
 def test_boxes_and_tests_of_accesses_take_values() -> None:
     for option in ({"shape": (8, 8)}, {"checked": True}):
-        with pytest.raises(NotDecided, match="a kernel for all values has no"):
+        with pytest.raises(NotDecided, match="a kernel for all values t"):
             shapes_plan(S[M8, 64], S[(M8, 64) : (1, M8)], "bf16", **option)
+
+
+def test_a_class_is_no_copy_because_typical_values_are() -> None:
+    apart, pitch = name("apart", multiple=8, least=64), name("pitch", multiple=8, least=56, most=64)
+    assert shapes_plan(S[(M8, 64) : (apart, 1)], S[M8, 64], "bf16").kind == "tile"
+    with pytest.raises(NotDecided, match="stay together for some values"):
+        shapes_plan(S[(M8, 64) : (pitch, 1)], S[M8, 64], "bf16")
+
+
+def test_what_32_bits_do_not_count_is_refused() -> None:
+    wide = (1 << 29) + 8
+    with pytest.raises(NotDecided, match="too many for 32 bits"):
+        shapes_plan(S[(M8, wide) : (wide, 1)], S[(M8, wide) : (1, M8)], "f32")
+    assert not shapes_plan(S[M8, N8], S[(M8, N8) : (1, M8)], "f32").takes({"M": 8, "N": 1 << 28})
+
+
+def test_values_are_whole_numbers_that_the_caller_may_change() -> None:
+    turn = bind(plan(S[M8, N8], S[(M8, N8) : (1, M8)], "u16"))
+    with pytest.raises(LayoutError, match="M"):
+        turn.of({"M": 8.5, "N": 8})  # type: ignore[dict-item]
+    let = {"M": 64, "N": 64}
+    found = turn.of(let)
+    let["M"] = 4096
+    assert found._values == {"M": 64, "N": 64}
+
+
+def test_a_name_is_0_or_more_without_saying() -> None:
+    pad = name("P", multiple=8)
+    found = shapes_plan(S[(M8, N8) : (N8, 1)], S[(M8, N8) : (1, M8 + pad)], "bf16")
+    with pytest.raises(LayoutError, match="the plan is for P >= 0, and P = -56"):
+        found.checked({"M": 64, "N": 64, "P": -56})
+    assert "&& P >= 0 &&" in shapes_source(found, host=True)
+    with pytest.raises(NotDecided, match="equal bytes"):
+        shapes_source(plan(*found.layouts, "bf16", fill=1), host=True)
+
+
+@pytest.mark.parametrize("word", ["tile", "source", "extent0", "from", "int", "V16", "threadIdx"])
+def test_a_name_is_no_word_of_the_kernel(word: str) -> None:
+    rows = name(word, multiple=8, least=8)
+    with pytest.raises(LayoutError, match="cannot name an argument"):
+        shapes_plan(S[rows, N8], S[(rows, N8) : (1, rows)], "bf16")
+    rows = name("ld", multiple=8, least=8)
+    assert shapes_plan(S[rows, N8], S[(rows, N8) : (1, rows)], "bf16").names == ("ld", "N")
+
+
+def test_products_of_sizes_do_not_wrap() -> None:
+    fused = S[(M8, N8, 64) : (N8 * 64, 64, 1)], S[(M8, N8, 64) : (N8, 1, M8 * N8)]
+    assert "(double)M * (double)N * 1 < 4e+18" in shapes_source(shapes_plan(*fused, "bf16"), host=True)
 
 
 def test_a_named_move_takes_names() -> None:

@@ -139,7 +139,7 @@ def _example_of_no(
         try:
             with given(alone, Effort()):
                 answer = ask(alone)
-        except (NotDecided, Stuck):
+        except (NotDecided, Stuck, *_NO_STEP):
             continue
         except LayoutError as raised:
             if raised.code == "TW102":  # no extent: there is no question

@@ -587,7 +587,7 @@ class NameFacts:
         found = []
         for name, value in self.meanings.items():
             for own in sorted(_symbols(value), key=str):
-                if own.over is not None:
+                if own.over is not None and own.by > 1:
                     found.append((in_names(Condition("%", own.over, own.by)), True))
             over, by = rooted(value)
             if not is_same(over, named(name) * by):

@@ -8,7 +8,7 @@ for each number that varies, such as `extent0` or `read1`. Its first lines compu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, permutations
 from math import gcd, isqrt, prod
@@ -17,6 +17,7 @@ from typing import Any, cast
 from tilewise.codegen.names import checked
 from tilewise.codegen.numbers import NumberText
 from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.integers import as_int
 from tilewise.core.known import NOTHING, with_all
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import (
@@ -104,8 +105,23 @@ class ShapesPlan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names, in the order of the kernel's arguments."""
-        return tuple(self.facts.meanings)
+        """Return the names of the layouts, and of facts on these, in the order of the kernel's arguments."""
+        numbers = [rooted(number)[0] for layout in self.layouts for number in layout.named_numbers]
+        found = {own.name for number in numbers if isinstance(number, Polynomial) for own in number.symbols}
+        for _ in self.facts.meanings:
+            found |= {own for fact, _ in self.facts.said if fact.names & found for own in fact.names}
+        return tuple(own for own in self.facts.meanings if own in found)
+
+    @property
+    def conditions(self) -> list[tuple[Condition, bool]]:
+        """Return all facts about the names, with those that go without saying: names are 0 or more."""
+        said = [(fact, truth) for fact, truth in self.facts.said if fact.names & {*self.names}]
+        plain = {(fact.kind, str(fact.over)) for fact, truth in said if truth}
+        for own in self.names:
+            low, _ = self.facts.reach_of(self.facts.meanings[own])
+            if low == 0 and (">=", own) not in plain:
+                said.append((Condition(">=", symbol(Symbol(own))), True))
+        return said
 
     @property
     def kind(self) -> str:
@@ -124,7 +140,7 @@ class ShapesPlan:
     @property
     def where(self) -> str:
         """Return the facts in words."""
-        return ", ".join(condition.text(truth) for condition, truth in self.facts.said)
+        return ", ".join(condition.text(truth) for condition, truth in self.conditions)
 
     @staticmethod
     def size_class(size: int) -> int:
@@ -147,7 +163,7 @@ class ShapesPlan:
 
     def of(self, values: Mapping[str, int]) -> Plan:
         """Return the plan for values of the names; refuse values that the facts do not admit."""
-        self.check(values)
+        values = self.checked(values)
         source, target = (layout.with_numbers(lambda own: valued(own, values)) for layout in self.layouts)
         return memory_plan(
             source,
@@ -158,22 +174,24 @@ class ShapesPlan:
             aligned=self.aligned,
         )
 
-    def check(self, values: Mapping[str, int]) -> None:
-        """Refuse values that are not one for each name, or that a fact excludes."""
+    def checked(self, values: Mapping[str, int]) -> dict[str, int]:
+        """Return values of the names; refuse those that are not one for each, or that a fact excludes."""
         if {*values} != {*self.names}:
             raise LayoutError(
                 "TW007",
                 f"the names are {', '.join(self.names)}, and {', '.join(values) or 'none'} have values",
                 hint="one for each: {" + ", ".join(f'"{own}": 4096' for own in self.names) + "}",
             )
-        for condition, truth in self.facts.said:
-            if condition.holds(values) is not truth:
-                given_ = ", ".join(f"{own} = {values[own]}" for own in sorted(condition.names))
+        found = {own: as_int(values[own], own) for own in self.names}
+        for condition, truth in self.conditions:
+            if condition.holds(found) is not truth:
+                given_ = ", ".join(f"{own} = {found[own]}" for own in sorted(condition.names))
                 raise LayoutError(
                     "TW007",
                     f"the plan is for {condition.text(truth)}, and {given_}",
                     hint="a plan without names, of these values, has no such fact",
                 )
+        return found
 
     def blocks_of(self, values: Mapping[str, int]) -> int:
         """Return the blocks of a launch for values."""
@@ -255,8 +273,8 @@ def shapes_plan(
                  boxes, and for kernels that test their accesses
     """
     if shape is not None or checked:
-        option = "a box that moves" if shape is not None else "accesses that are tested"
-        raise NotDecided(f"a kernel for all values has no {option}", hint=_HINT)
+        option = "takes no box" if shape is not None else "tests no accesses"
+        raise NotDecided(f"a kernel for all values {option}", hint=_HINT)
     element = given_type(dtype)
     facts = facts_now([*source.named_numbers, *target.named_numbers])
     with given(facts, effort_now()):
@@ -279,11 +297,17 @@ def shapes_plan(
             fills=not is_same(after.size * element.bits, written * 8),
         )
         if not isinstance(way, Tile):
+            digits = pair.digits or ()
+            if len(digits) > 1 or not all(is_same(own.read, 1) and is_same(own.write, 1) for own in digits):
+                raise NotDecided("elements stay together for some values, and not for others", hint=_HINT)
             together = prod(own.extent for own in pair.digits or ()) * unit
             return replace(made, copied=(pair.source.start * unit, pair.target.start * unit, together))
         _refuse_others(way, pair)
         return replace(
-            made, blocks=_blocks(way, pair), limits=_limits(way, pair), text=_text(way, pair, typical, facts)
+            made,
+            blocks=_blocks(way, pair),
+            limits=_limits(way, pair),
+            text=_text(way, pair, typical, made.names),
         )
 
 
@@ -324,8 +348,8 @@ def _typical_values(facts: Facts, is_enough: Callable[[dict[str, int]], bool]) -
             values = {}
             for own, place in zip(symbols, order, strict=True):
                 low, high = facts.bounds_of(own)
-                prime = _prime(about // own.by + 2 * place, WHOLE // gcd(own.by, WHOLE))
-                values[own.key] = max(low, min(high, prime))
+                least = max(low + 1, about // own.by) + 2 * place
+                values[own.key] = min(high, _prime(least, WHOLE // gcd(own.by, WHOLE)))
             names = {own: _number(value, values) for own, value in facts.meanings.items()}
             if all(condition.holds(names) is truth for condition, truth in facts.said):
                 found = values
@@ -388,13 +412,16 @@ def _blocks(way: Tile, pair: Pair) -> Quantity:
 def _limits(way: Tile, pair: Pair) -> tuple[tuple[Quantity, int], ...]:
     """Return the numbers that the kernel counts in 32 bits, each with the most that it may be."""
     inner = {run[-1]: prod(way.held[i] for i in run[:-1]) for run in (way.read_run, way.write_run) if run}
-    found: dict[tuple[str, int], tuple[Quantity, int]] = {}
+    found: dict[str, tuple[Quantity, int]] = {}
     for i, own in enumerate(pair.digits or ()):
         ends = (own.extent, inner.get(i, 1)), (own.read, way.held[i]), (own.write, way.held[i])
         for number, times in ends:
+            most = INT // 4 // (times * way.unit)
             if is_named(number):
-                most = INT // 4 // (times * way.unit)
-                found.setdefault((str(number), most), (number, most))
+                _, before = found.get(str(number), (number, most))
+                found[str(number)] = number, min(most, before)
+            elif number is own.extent and number > most:
+                raise NotDecided(f"{number} elements of a digit are too many for 32 bits", hint=_HINT)
     return tuple(found.values())
 
 
@@ -430,7 +457,7 @@ class _Words:
         ]
 
 
-def _text(way: Tile, pair: Pair, typical: Plan, facts: Facts) -> str:
+def _text(way: Tile, pair: Pair, typical: Plan, names: Sequence[str]) -> str:
     """Return the kernel of the tile, with words for the numbers that vary."""
     words = _Words()
     parts = [
@@ -458,9 +485,19 @@ def _text(way: Tile, pair: Pair, typical: Plan, facts: Facts) -> str:
         _refuse_unlike(way, tile)
         storage = source.size * way.unit
         text = tile_kernel(tile, storage, typical.fill, _CALLED, [_SIZES], _HEAD)
+    refuse_words(names, text)
     lines = "".join(f"    {line}\n" for line in words.head(text))
-    sizes = ", ".join(f"long long {own}" for own in facts.meanings)
+    sizes = ", ".join(f"long long {own}" for own in names)
     return text.replace(_SIZES, sizes).replace(f"    {_HEAD}\n", lines)
+
+
+def refuse_words(names: Sequence[str], text: str) -> None:
+    """Refuse names that a text has as words of its own, beside those in strings and comments."""
+    words = {*re.findall(r"\w+", re.sub(r'"[^"]*"|//.*', "", text))}
+    for own in names:
+        if checked(own, "an argument") in words:
+            why = f"'{own}' cannot name an argument: the kernel's own text uses the word"
+            raise LayoutError("TW401", why, hint="choose another name")
 
 
 def _refuse_unlike(way: Tile, tile: Tile) -> None:

@@ -10,17 +10,20 @@ from collections.abc import Iterator
 
 from tilewise.codegen.names import checked
 from tilewise.codegen.parts.template import check_free, filled
-from tilewise.core.errors import Refused
+from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.integers import counted
+from tilewise.core.polynomials import Symbol, lifted, rooted
 from tilewise.core.shapes import spell
 from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.shapes import TEXT, ShapesPlan
+from tilewise.moves.shapes import TEXT, ShapesPlan, refuse_words
 from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.ways import Bulk, Gather
 
 _COLUMNS = 100
+FAR = 4e18
+"""Numbers below this are counted in 64 bits."""
 
 _KERNEL = """\
 $facts
@@ -161,6 +164,10 @@ def shapes_source(plan: ShapesPlan, name: str = "", host: bool = False) -> str:
         )
     if not host:
         return kernel
+    if plan.fills and len(set(plan.typical.fill)) > 1:
+        hint = "leave out --host and fill the target before, or give the names values: --let M=4096"
+        raise NotDecided("the host's part for all values fills with equal bytes alone", hint=hint)
+    refuse_words(plan.names, _HOST)
     sizes = "".join(f"long long {own}, " for own in plan.names)
     launch = "\n".join(_launch_of_shapes(plan, name))
     headers = "#include <cstdint>\n#include <cuda_runtime.h>"
@@ -181,8 +188,14 @@ def _of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
         )
     yield "//"
     if plan.text:
-        blocks, threads = TEXT.sum(plan.blocks), plan.typical.launch[1]
-        yield f"// Launched with {blocks} blocks of {threads} threads."
+        _, threads, shared = plan.typical.launch
+        dynamic = f", {shared} bytes of dynamic shared memory, which is to be allowed before"
+        dynamic = dynamic if shared > STATIC else ""
+        yield f"// Launched with {TEXT.sum(plan.blocks)} blocks of {threads} threads{dynamic}."
+        counted_ = ", ".join(f"{TEXT.sum(number)} <= {most}" for number, most in plan.limits)
+        yield from textwrap.wrap(
+            f"It counts in 32 bits: {counted_}.", _COLUMNS, initial_indent="// ", subsequent_indent="// "
+        )
     yield f"// Both pointers are multiples of {VECTOR} bytes, and their memory does not overlap."
 
 
@@ -190,16 +203,18 @@ def _launch_of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
     """Yield the statements of the host for the sizes that it is given."""
     yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {VECTOR})"
     yield "    return cudaErrorMisalignedAddress;"
-    needed = [TEXT.condition(condition, truth) for condition, truth in plan.facts.said]
+    needed = [TEXT.condition(condition, truth) for condition, truth in plan.conditions]
+    needed += _products(plan)
     needed += [f"{TEXT.sum(extent)} <= {most}" for extent, most in plan.limits]
     needed += [f"{TEXT.sum(plan.blocks)} <= {BLOCKS}"] if plan.text else []
     yield f"if (!({' && '.join(needed)}))"
     yield "    return cudaErrorInvalidValue;"
+    declared = "cudaError_t "
     if plan.fills:
         value = plan.typical.fill[0]
-        yield f"cudaError_t status = cudaMemsetAsync(target, {value:#04x}, {TEXT.sum(plan.written)}, stream);"
-        yield "if (status != cudaSuccess)"
-        yield "    return status;"
+        call = f"cudaMemsetAsync(target, {value:#04x}, {TEXT.sum(plan.written)}, stream)"
+        yield from _tested_call(declared, call)
+        declared = ""
     if not plan.text:
         read, write, count = (TEXT.sum(number) for number in plan.copied)
         to, of = f"(char *)target + {write}", f"(const char *)source + {read}"
@@ -209,11 +224,28 @@ def _launch_of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
     kernel, dynamic = f"{name}_parts::{name}", shared if shared > STATIC else 0
     if dynamic:
         attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
-        yield f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic});"
+        yield from _tested_call(declared, f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic})")
     arguments = ["(const unsigned char *)source", "(unsigned char *)target", *plan.names]
     blocks = f"(unsigned)({TEXT.sum(plan.blocks)})"
     yield f"{kernel}<<<{blocks}, {threads}, {dynamic}, stream>>>({', '.join(arguments)});"
     yield "return cudaGetLastError();"
+
+
+def _tested_call(declared: str, call: str) -> Iterator[str]:
+    yield f"{declared}status = {call};"
+    yield "if (status != cudaSuccess)"
+    yield "    return status;"
+
+
+def _products(plan: ShapesPlan) -> list[str]:
+    """Return tests that products of names do not wrap in 64 bits."""
+    numbers = [plan.written, plan.blocks, *plan.copied, *(number for number, _ in plan.limits)]
+    found = []
+    for product, times in (part for own in numbers for part in lifted(rooted(own)[0]).terms.items()):
+        names = [own.name for own in product if isinstance(own, Symbol)]
+        if len(names) > 1:
+            found.append(f"{' * '.join(f'(double){own}' for own in names)} * {abs(times)} < {FAR}")
+    return list(dict.fromkeys(found))
 
 
 # -- what stands above the kernel ------------------------------------------------------------------

@@ -274,7 +274,7 @@ class BoundShapes:
 
     def __init__(self, plan: ShapesPlan) -> None:
         self.plan = plan
-        self._shapes: dict[tuple[int, ...], Bound] = {}
+        self._shapes: dict[tuple[tuple[str, int], ...], Bound] = {}
         self._sized: dict[int, ShapesPlan] = {}
 
     def __call__(self, x: Any, let: Mapping[str, int], out: Any = None, *, stream: Any = None) -> Any:
@@ -283,11 +283,12 @@ class BoundShapes:
 
     def of(self, let: Mapping[str, int]) -> Bound:
         """Return the move of one shape; the last ones are kept."""
-        key = tuple(let.get(own, -1) for own in self.plan.names) if len(let) == len(self.plan.names) else ()
+        key = tuple(let.items())
         found = self._shapes.get(key)
         if found is None:
-            own = self.plan.of(let)
-            found = _OfShape(own, self.sized(own.sizes[0]), let)
+            values = self.plan.checked(let)
+            own = self.plan.of(values)
+            found = _OfShape(own, self.sized(own.sizes[0]), values)
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
             self._shapes[key] = found
