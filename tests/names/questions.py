@@ -28,6 +28,8 @@ from tilewise.core.vectors import Vector
 from tilewise.questions.cases import filled
 
 NAMES = ("M", "N", "K")
+TOLD = 10_000
+"""Questions after which their number is told."""
 VALUES = 20
 """Values of the names that each answer is held to."""
 
@@ -243,6 +245,8 @@ def main() -> int:
             counts += more
             wrong += len(faults)
             print(*faults, sep="\n", end="\n" * bool(faults), flush=True)
+            if sum(counts.values()) % TOLD == 0:
+                print(f"{sum(counts.values())} questions, {wrong} wrong", file=sys.stderr, flush=True)
     assert sum(counts.values()) == args.questions, "some were not asked"
     for command in COMMANDS:
         shares = []
