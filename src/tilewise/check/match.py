@@ -29,7 +29,6 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.polynomials import is_named
 from tilewise.hardware.engines import ENGINES as WITH_DESCRIPTORS
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import CHUNK, Mode
@@ -243,7 +242,7 @@ def _read(
         cells = cells_of(layout, operand, intake, (engine.other_home, engine.registers), base, pattern)
     except Unreadable as no:
         return Mismatch(no.reasons)
-    if is_named(cells.high) and (far := far_beyond(engine, cells)):  # others are few: one by one
+    if layout.has_names and (far := far_beyond(engine, cells)):  # others are few: one by one
         return Mismatch((far,))
     question = Question(engine, layout.unit, cells, intake, free, majors, general, tuple(said))
     shape, shared = shape_reasons(question), overlap(cells)
