@@ -24,7 +24,7 @@ from tilewise import DType, Layout, S, Swizzle
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
 from tilewise.moves.arrays.device import Loaded
-from tilewise.moves.plan import Plan, memory_plan
+from tilewise.moves.memory import Plan, memory_plan
 
 WARM, REPEATS = 3, 15
 LAUNCHED, CYCLES = 1e-4, 2e9

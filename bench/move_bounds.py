@@ -22,7 +22,7 @@ from tilewise.gpu.device import find
 from tilewise.moves.arrays.device import Loaded
 from tilewise.moves.kernels.spelling import NAME, added
 from tilewise.moves.kernels.tile_kernel import TileKernel
-from tilewise.moves.plan import Plan
+from tilewise.moves.memory import Plan
 from tilewise.moves.tiles.tile import Tile
 
 

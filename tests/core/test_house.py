@@ -190,7 +190,7 @@ IN_CYCLES = {
         "moves.lines",
         "moves.named",
         "moves.pairs.fills",
-        "moves.plan",
+        "moves.memory",
         "moves.tiles.conflicts",
         "moves.tiles.paddings",
     },

@@ -34,7 +34,7 @@ def prepare(folder: Path, pairs: int = PAIRS, first: int = 0) -> list[dict]:
     from tilewise.moves.kernels.checked import WORD
     from tilewise.moves.kernels.spelling import NAME
     from tilewise.moves.kernels.tile_kernel import STATIC
-    from tilewise.moves.plan import ALIGNED
+    from tilewise.moves.memory import ALIGNED
 
     arch, launches, seed = find().arch, [], first
     while len(launches) < pairs:

@@ -25,7 +25,7 @@ from tilewise.gpu.compile import Source, cubins
 from tilewise.moves import move
 from tilewise.moves.kernels.checked import BeyondStorage
 from tilewise.moves.kernels.spelling import NAME
-from tilewise.moves.plan import ALIGNED, Plan
+from tilewise.moves.memory import ALIGNED, Plan
 
 pytestmark = [pytest.mark.device, pytest.mark.filterwarnings("ignore")]
 

@@ -9,7 +9,7 @@ from tests.moves.shim import aligned, run
 
 from tilewise import LayoutError, S, parse
 from tilewise.moves import move, plan
-from tilewise.moves.plan import COPY_RATES, LAUNCH
+from tilewise.moves.memory import COPY_RATES, LAUNCH
 from tilewise.moves.tiles.tile import RATE
 from tilewise.moves.ways import Bulk
 

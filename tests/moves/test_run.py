@@ -234,7 +234,7 @@ def test_the_cpu_has_no_use_for_the_way_of_a_gpu(monkeypatch):
     def asked(pair, aligned):
         raise AssertionError("a tile was looked for")
 
-    monkeypatch.setattr(sys.modules["tilewise.moves.plan"], "way_of", asked)
+    monkeypatch.setattr(sys.modules["tilewise.moves.memory"], "way_of", asked)
     assert move(np.arange(6), S[2, 3], S[(2, 3) : (1, 2)]).tolist() == [0, 3, 1, 4, 2, 5]
     assert move(np.arange(4), S[4], S[4:2], fill=9).tolist() == [0, 9, 1, 9, 2, 9, 3]
     padded = move(np.arange(6), S[2, 3], S[(2, 4) : (1, 2)], shape=(2, 3), fill=9)

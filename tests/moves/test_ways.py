@@ -17,7 +17,7 @@ from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.turned import Turned
 from tilewise.moves.ways import Bulk, Gather
 
-PLANS = sys.modules["tilewise.moves.plan"]  # whose name is the function's
+PLANS = sys.modules["tilewise.moves.memory"]  # whose name is the function's
 TURNED = permuted((1023, 511), (1, 0))
 EACH = {
     Bulk: plan(S[64], S[64] + 8, "u8"),

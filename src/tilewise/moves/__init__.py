@@ -5,7 +5,7 @@ tiles      the box that a block of threads moves: which one, and how it lies in 
 kernels    CUDA C++ of tiles, and of what no tile takes
 types      types of elements, by name or as arrays have them
 ways       how elements go: all together, by tiles, or one by one
-plan       the plan in memory, and its cost
+memory     the plan in memory, and its cost
 shapes     the plan for all shapes of a class: sizes are names, and arguments of one kernel
 lines      plans in lines of text
 named      moves that have names
@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.moves.memory import Plan, between_registers, memory_plan
 from tilewise.moves.pairs.fills import is_no_bit
-from tilewise.moves.plan import Plan, between_registers, memory_plan
 from tilewise.moves.types import given_type
 
 TYPE_CHECKING = False
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture
     from tilewise.moves.arrays.run import Bound, BoundShapes
     from tilewise.moves.exchange import Exchange
+    from tilewise.moves.memory import OfMemory
     from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.mesh.ranks import MeshMove
     from tilewise.moves.mesh.simulated import Simulated
     from tilewise.moves.named import Named
-    from tilewise.moves.plan import OfMemory
     from tilewise.moves.shapes import ShapesPlan
 
     Axes = str | Sequence[str] | Mapping[str, str]

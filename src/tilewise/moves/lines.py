@@ -14,7 +14,7 @@ from tilewise.moves.ways import Bulk, Gather, Way
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.moves.exchange import Exchange
-    from tilewise.moves.plan import Plan
+    from tilewise.moves.memory import Plan
 
 _IN_MEMORY = {
     "copy": "one copy of memory",

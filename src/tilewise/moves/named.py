@@ -28,7 +28,7 @@ from tilewise.moves.types import given_type, says_a_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.moves.plan import Plan
+    from tilewise.moves.memory import Plan
 
 LAYOUT = "such as S[(4, 8) : (8, 1)]; parse() reads texts"
 """The hint for a layout."""

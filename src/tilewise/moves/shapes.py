@@ -40,10 +40,10 @@ from tilewise.core.polynomials import (
 from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.spelling import INT, NAME
 from tilewise.moves.kernels.tile_kernel import tile_kernel
+from tilewise.moves.memory import Plan, memory_plan
 from tilewise.moves.pairs.digits import sides_of, simplest
 from tilewise.moves.pairs.fills import spelled
 from tilewise.moves.pairs.pair import Digit, Pair, pair_of
-from tilewise.moves.plan import Plan, memory_plan
 from tilewise.moves.tiles.aims import MIDDLE, MIDDLE_WHOLE, SMALL
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import ALIGNED

@@ -16,7 +16,7 @@ from tilewise.core.polynomials import Symbol, lifted, rooted
 from tilewise.core.shapes import spell
 from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.tile_kernel import STATIC
-from tilewise.moves.plan import Plan
+from tilewise.moves.memory import Plan
 from tilewise.moves.shapes import TEXT, ShapesPlan, refuse_words
 from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.ways import Bulk, Gather

@@ -1,7 +1,7 @@
 """The ways of a plan's elements: all together, by tiles, turned in registers, or one by one.
 
 A way has the answers that a plan needs: its launch, its writes, its cost, its tile. A new way is a class with
-these members, a row in the tables of `tilewise.moves.plan` and `tilewise.moves.lines`, and a line in
+these members, a row in the tables of `tilewise.moves.memory` and `tilewise.moves.lines`, and a line in
 `way_of`.
 """
 

@@ -11,7 +11,7 @@ from tilewise.gpu import device as devices
 from tilewise.gpu.compile import Source, cubin
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import STATIC
-from tilewise.moves.plan import Plan
+from tilewise.moves.memory import Plan
 from tilewise.moves.ways import Bulk
 
 FILL_THREADS = 256

@@ -25,8 +25,8 @@ from tilewise.moves.arrays.storage import (
     own_layout,
     storage_of,
 )
+from tilewise.moves.memory import Plan, memory_plan
 from tilewise.moves.pairs.fills import given_fill
-from tilewise.moves.plan import Plan, memory_plan
 from tilewise.moves.tiles.tiling import ALIGNED
 from tilewise.moves.types import given_type, refuse_apart, type_of_arrays, words_of
 

@@ -14,9 +14,9 @@ from math import prod
 
 from tilewise.gpu import remembered as kept
 from tilewise.moves.arrays.device import Clock, gpu_of, loaded
+from tilewise.moves.memory import Plan
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Pair
-from tilewise.moves.plan import Plan
 from tilewise.moves.tiles.tile import VECTOR, Tile
 from tilewise.moves.tiles.tiling import candidates
 from tilewise.moves.tiles.turned import Turned, turned_candidates
