@@ -29,7 +29,7 @@ from tilewise.questions.cases import filled
 
 NAMES = ("M", "N", "K")
 TOLD = 10_000
-"""Questions after which it prints how many were asked."""
+"""Questions after which it prints their number."""
 VALUES = 20
 """Values of the names that each answer is held to."""
 
