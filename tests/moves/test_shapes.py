@@ -17,7 +17,7 @@ from tilewise.moves import bind, plan
 from tilewise.moves.arrays.device import Loaded
 from tilewise.moves.named import transpose
 from tilewise.moves.shapes import TYPICAL, ShapesPlan, shapes_plan
-from tilewise.moves.source import shapes_source
+from tilewise.moves.source import host_source, kernel_source
 from tilewise.questions.emit_move import emit_move
 
 M8, N8 = name("M", multiple=8, least=8), name("N", multiple=8, least=8)
@@ -62,7 +62,7 @@ def values_of(found: ShapesPlan, count: int, most: int = 1 << 22) -> list[dict[s
         if valued(found.layouts[0].size, sizes) > most:
             continue
         try:
-            found.checked(sizes)
+            found.admitted(sizes)
         except LayoutError:
             continue
         drawn.append(sizes)
@@ -122,15 +122,17 @@ def check(found: ShapesPlan, values: dict[str, int]) -> None:
     given[:] = np.random.default_rng(given.size).integers(0, 256, given.size)
     made[:] = 0 if found.fills else 0x5A
     if not found.text:
-        read, write, count = (valued(number, values) for number in found.copied)
+        read, write, count = (
+            valued(number, values) for number in (found.way.read, found.way.write, found.way.bytes)
+        )
         made[write : write + count] = given[read : read + count]
     else:
         sizes = [values[own] for own in found.names]
-        run(found.kernel, found.blocks_of(values), found.typical.launch[1], given, made, sizes)
+        run(found.kernel, found.blocks_of(values), found.launch[1], given, made, sizes)
     wanted = np.full(made.size, 0 if found.fills else 0x5A, np.uint8).reshape(-1, unit)
     wanted[places(target)] = given.reshape(-1, unit)[places(source)]
     assert made.tobytes() == wanted.tobytes(), values
-    assert valued(found.written, values) == made.size
+    assert valued(found.sizes[1], values) == made.size
 
 
 def test_a_wrong_kernel_is_noticed() -> None:
@@ -225,10 +227,10 @@ def test_a_name_is_0_or_more_without_saying() -> None:
     pad = name("P", multiple=8)
     found = shapes_plan(S[(M8, N8) : (N8, 1)], S[(M8, N8) : (1, M8 + pad)], "bf16")
     with pytest.raises(LayoutError, match="the plan is for P >= 0, and P = -56"):
-        found.checked({"M": 64, "N": 64, "P": -56})
-    assert "&& P >= 0 &&" in shapes_source(found, host=True)
+        found.admitted({"M": 64, "N": 64, "P": -56})
+    assert "&& P >= 0 &&" in host_source(found)
     with pytest.raises(NotDecided, match="equal bytes"):
-        shapes_source(plan(*found.layouts, "bf16", fill=1), host=True)
+        host_source(plan(*found.layouts, "bf16", fill=1))
 
 
 @pytest.mark.parametrize("word", ["tile", "source", "extent0", "from", "int", "V16", "threadIdx"])
@@ -242,7 +244,7 @@ def test_a_name_is_no_word_of_the_kernel(word: str) -> None:
 
 def test_products_of_sizes_do_not_wrap() -> None:
     fused = S[(M8, N8, 64) : (N8 * 64, 64, 1)], S[(M8, N8, 64) : (N8, 1, M8 * N8)]
-    assert "(double)M * (double)N * 1 < 4e+18" in shapes_source(shapes_plan(*fused, "bf16"), host=True)
+    assert "(double)M * (double)N * 1 < 4e+18" in host_source(shapes_plan(*fused, "bf16"))
 
 
 def test_a_named_move_takes_names() -> None:
@@ -251,16 +253,14 @@ def test_a_named_move_takes_names() -> None:
 
 def test_the_source_has_a_host_that_tests_the_sizes() -> None:
     found = shapes_plan(S[M8, N8], S[(M8, N8) : (1, M8 + 8)], "bf16")
-    text = shapes_source(found, "turned", host=True)
+    text = host_source(found, "turned")
     assert "turned(const u8* __restrict__ source, u8* __restrict__ target, long long M, long long N)" in text
     assert "if (!(M % 8 == 0 && N % 8 == 0 && M >= 8 && N >= 8" in text
     assert "cudaMemsetAsync(target, 0x00, M * N * 2 + N * 16 - 16, stream)" in text
     together = shapes_plan(S[M8, N8], S[M8 * N8] + 24, "bf16")
-    assert "cudaMemcpyAsync((char *)target + 48, (const char *)source + 0, M * N * 2" in shapes_source(
-        together, host=True
-    )
+    assert "cudaMemcpyAsync((char *)target + 48, source, M * N * 2" in host_source(together)
     with pytest.raises(Refused, match="no kernel is needed"):
-        shapes_source(together)
+        kernel_source(together)
 
 
 def test_the_command_writes_a_kernel_for_all_values() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tilewise import info, same
 from tilewise.core.cases import cases
-from tilewise.core.errors import NotDecided
+from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NOTHING, NameFacts
 from tilewise.core.polynomials import given, is_named
 from tilewise.notation.facts import read_facts
@@ -105,11 +105,31 @@ def test_a_name_of_few_values_is_taken_value_by_value() -> None:
     assert isinstance(whole.error, NotDecided)
 
 
+def test_values_show_a_no_where_no_case_is_decided() -> None:
+    def ask(known: NameFacts) -> Any:
+        value = known.meanings["M"]
+        if is_named(value):
+            raise NotDecided("a step of numbers")
+        if value % 3 == 0:
+            raise LayoutError("TW501", "no layout")
+        return value % 3 == 1
+
+    (case,) = cases(ask, facts("M"))
+    assert case.example is not None
+    assert case.example.error is not None
+    assert case.example.known.meanings["M"] % 3 == 0
+    (case,) = cases(ask, facts("M % 3 == 2"), lambda answer: answer is False)
+    assert case.example is not None
+    assert case.example.answer is False
+    (case,) = cases(ask, facts("M % 3 == 1"), lambda answer: answer is False)
+    assert case.example is None
+
+
 def test_a_no_of_some_values_is_a_no_for_all() -> None:
     report = same("S[(2, M, 4) : (M, 3, 8*M)]", "S[(2, M, 4) : (M, 3, 8*M)]", where="M")
     assert report.answer is True
     report = info("S[(2, 4) : (8*N, 4*M)]", where="M, N")
-    assert report.answer is not False  # what it lists is no yes or no
+    assert report.answer is None  # a list of facts has no yes or no, and no example
     report = algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], where="M")
     assert report.answer is False
     values = report.contents["values"]

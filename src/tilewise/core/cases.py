@@ -67,27 +67,23 @@ def cases(
 
     refused  TW303 for more than `MOST` cases
     """
-    try:
-        return _cases(ask, known, is_no, MOST_VALUES)
-    except _TooMany:
-        pass
-    try:
-        return _cases(ask, known, is_no, 0)
-    except _TooMany:
-        raise NotDecided(
-            f"the answer has more than {MOST} cases",
-            hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
-        ) from None
-
-
-class _TooMany(Exception):
-    """More cases than a question may have."""
+    for most_values in (MOST_VALUES, 0):
+        found = _cases(ask, known, is_no, most_values)
+        if found is not None:
+            return found
+    raise NotDecided(
+        f"the answer has more than {MOST} cases",
+        hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
+    )
 
 
 def _cases(
     ask: Callable[[NameFacts], Any], known: NameFacts, is_no: Callable[[Any], bool], most_values: int
-) -> list[Case]:
-    """Return the cases; a case that is not decided falls apart if a name has at most so many values in it."""
+) -> list[Case] | None:
+    """Return the cases, or None for too many.
+
+    A case that is not decided falls apart if a name has at most so many values in it.
+    """
     found: list[Case] = []
     waiting = [known]
     left = MOST_TRIED
@@ -121,7 +117,7 @@ def _cases(
         found.append(Case(facts, answer, error, example))
         if len(found) + len(waiting) > MOST:
             break
-    raise _TooMany
+    return None
 
 
 def _example_of_no(
@@ -137,14 +133,14 @@ def _example_of_no(
         answer: Any = None
         error: LayoutError | None = None
         try:
-            with given(alone, Effort()):
+            with given(alone, Effort(MOST_TRIED)):
                 answer = ask(alone)
-        except (NotDecided, Stuck, *_NO_STEP):
-            continue
         except LayoutError as raised:
-            if raised.code == "TW102":  # no extent: there is no question
+            if isinstance(raised, NotDecided) or raised.code == "TW102":  # no extent: there is no question
                 continue
             error = raised
+        except (Stuck, *_NO_STEP):
+            continue
         if error is not None or is_no(answer):
             return Case(alone, answer, error)
     return None

@@ -234,7 +234,7 @@ MOST_DIVISOR = 1 << 16
 class Effort:
     """The bounds of polynomials that one case of a question may take, and has taken."""
 
-    def __init__(self, most: int = 1 << 12) -> None:
+    def __init__(self, most: int) -> None:
         self.most, self.taken = most, 0
         self.hashed: list[tuple[Polynomial, int]] = []
         """Polynomials of this case that stand in sets, with their hashes."""
@@ -641,9 +641,7 @@ def _plainly(condition: Condition) -> tuple[Condition, bool] | bool:
         return condition, True
     if kind == "%":
         by = condition.by
-        return Condition(
-            "%", *(without_power(value, by) if isinstance(by, int) and by else (value, by))
-        ), True
+        return (Condition("%", *without_power(value, by)) if isinstance(by, int) else condition), True
     value = _without_factors(value)
     if isinstance(value, int):
         return Condition(kind, value).holds({})
@@ -672,7 +670,7 @@ def without_power(over: Polynomial, by: int) -> tuple[Polynomial, int]:
     [(M, 4), (M, 2), (M, 2)]
     """
     (factors, c), *others = over.terms.items()
-    if others or len({*factors}) > 1 or len(factors) < 2:
+    if others or len({*factors}) > 1 or len(factors) < 2 or not by:
         return over, by
     found, left, prime = 1, by // gcd(c, by), 2
     while left > 1 and prime < MOST_DIVIDED:
@@ -920,13 +918,13 @@ def _without_constant(over: Quantity, by: Quantity) -> Quantity | None:
     if isinstance(over, int) or not over.constant:
         return None
     x, c = over - over.constant, over.constant
-    is_whole = _decided(Condition("%", x, by))
-    whole: Quantity = Polynomial({(Quotient(lifted(x), by),): 1})
-    if is_whole:
-        return whole + floor_of(c, by)
-    if is_whole is False and c == -1:
-        return whole
-    return whole + 1 if is_whole is False and isinstance(by, int) and c == by - 1 else None
+    divides = _decided(Condition("%", x, by))
+    floor: Quantity = Polynomial({(Quotient(lifted(x), by),): 1})
+    if divides:
+        return floor + floor_of(c, by)
+    if divides is False and c == -1:
+        return floor
+    return floor + 1 if divides is False and isinstance(by, int) and c == by - 1 else None
 
 
 def _floor_of_few(over: int, by: Polynomial) -> int:

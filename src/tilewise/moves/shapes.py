@@ -15,7 +15,6 @@ from math import gcd, isqrt, prod
 from typing import Any, cast
 
 from tilewise.codegen.names import checked
-from tilewise.codegen.numbers import NumberText
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
 from tilewise.core.known import NOTHING, with_all
@@ -38,7 +37,7 @@ from tilewise.core.polynomials import (
     valued,
 )
 from tilewise.hardware.limits import BLOCKS
-from tilewise.moves.kernels.spelling import INT, NAME
+from tilewise.moves.kernels.spelling import INT, NAME, NUMBERS
 from tilewise.moves.kernels.tile_kernel import tile_kernel
 from tilewise.moves.memory import Plan, memory_plan
 from tilewise.moves.pairs.digits import sides_of, simplest
@@ -64,7 +63,6 @@ LIMITS = (SMALL, MIDDLE_WHOLE)
 DIVISORS = (128, 64, 32, 16, 8, 4, 2)
 """Divisors of a number that its word in the kernel's text keeps."""
 
-TEXT = NumberText("/", rounds_up=True)
 WHOLE = 128
 """Typical values lack little to a multiple of this, so that tiles of such extents stay as they are."""
 STEP, LEAST_STEP, MOST_STEP = 1.25, 16, 72
@@ -90,18 +88,40 @@ class ShapesPlan:
     aligned: int
     facts: Facts = field(compare=False)
     typical: Plan
-    """The plan of typical values, whose tile it takes."""
-    blocks: Quantity
-    """The blocks of a launch; 0 if all elements stay together."""
-    copied: tuple[Quantity, Quantity, Quantity]
-    """The begin in the source and in the target, and the number of bytes, of elements that stay together."""
-    written: Quantity
-    """The bytes of the target."""
+    """The plan of typical values."""
+    way: Tile | Bulk
+    """The tile of the typical plan, or the bytes that stay together, in names."""
+    sizes: tuple[Quantity, Quantity]
+    """The bytes of the source and of the target."""
     fills: bool
     """True if the target has places that no element takes."""
+    blocks: Quantity = 0
+    """The blocks of a launch."""
     limits: tuple[tuple[Quantity, int], ...] = ()
     """Numbers that the kernel counts in 32 bits, each with the most that it may be."""
     text: str = field(default="", compare=False)
+
+    checked, fill_from = False, 0
+
+    @property
+    def source(self) -> Layout:
+        """Return the layout from which elements move."""
+        return self.layouts[0]
+
+    @property
+    def target(self) -> Layout:
+        """Return the layout to which elements move."""
+        return self.layouts[1]
+
+    @property
+    def fill(self) -> bytes:
+        """Return the bytes of an element for places that no element takes."""
+        return self.typical.fill
+
+    @property
+    def launch(self) -> tuple[Quantity, int, int]:
+        """Return the blocks, in names, the threads of a block, and the bytes of shared memory."""
+        return self.blocks, self.way.threads, self.way.shared_bytes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +146,7 @@ class ShapesPlan:
     @property
     def kind(self) -> str:
         """Return `tile`: by shared memory; `copy`: all together; or `view`: nothing moves."""
-        return self.typical.kind
+        return "view" if self.way.stays and not self.fills else self.way.kind
 
     @property
     def kernel(self) -> str:
@@ -154,7 +174,7 @@ class ShapesPlan:
                 *self.layouts,
                 self.dtype,
                 device=self.device,
-                fill=self.typical.fill,
+                fill=self.fill,
                 aligned=self.aligned,
                 size=TYPICAL[size_class],
             )
@@ -163,18 +183,18 @@ class ShapesPlan:
 
     def of(self, values: Mapping[str, int]) -> Plan:
         """Return the plan for values of the names; refuse values that the facts do not admit."""
-        values = self.checked(values)
+        values = self.admitted(values)
         source, target = (layout.with_numbers(lambda own: valued(own, values)) for layout in self.layouts)
         return memory_plan(
             source,
             target,
             self.dtype,
             device=self.device,
-            fill=self.typical.fill,
+            fill=self.fill,
             aligned=self.aligned,
         )
 
-    def checked(self, values: Mapping[str, int]) -> dict[str, int]:
+    def admitted(self, values: Mapping[str, int]) -> dict[str, int]:
         """Return values of the names; refuse those that are not one for each, or that a fact excludes."""
         if {*values} != {*self.names}:
             raise LayoutError(
@@ -211,29 +231,29 @@ class ShapesPlan:
 
     def _steps(self) -> Iterator[str]:
         if self.fills:
-            value = spelled(self.typical.fill, self.dtype)
+            value = spelled(self.fill, self.dtype)
             yield f"fill the target with {value}: it has places that no element takes"
         if self.kind == "copy":
-            read, write, count = self.copied
-            yield f"copy {count} bytes from byte {read} to byte {write}, all together"
+            way = self.way
+            assert isinstance(way, Bulk)
+            yield f"copy {way.bytes} bytes from byte {way.read} to byte {way.write}, all together"
             return
-        blocks = self.typical.launch[0]
         for step in self.typical.steps:
             if not step.startswith("fill"):
-                yield step.replace(f"{blocks} blocks", f"{self.blocks} blocks")
+                yield step.replace(f"{self.typical.launch[0]} blocks", f"{self.blocks} blocks")
 
     def data(self) -> dict[str, Any]:
         """Return the plan as JSON."""
-        blocks, threads, shared = self.typical.launch
+        blocks, threads, shared = self.launch
         return {
             "class": self.kind,
-            "kernel": "memory copy" if self.kind == "copy" else self.kind,
+            "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
             "names": list(self.names),
             "where": self.where,
-            "tile": self.typical.way.named_extents,
+            "tile": self.way.named_extents,
             "vector": self.typical.vector,
-            "swizzle": self.typical.swizzle,
-            "blocks": str(self.blocks) if blocks else 0,
+            "swizzle": self.way.swizzle,
+            "blocks": str(blocks) if is_named(blocks) else blocks,
             "threads": threads,
             "shared_bytes": shared,
             "steps": self.steps,
@@ -282,8 +302,7 @@ def shapes_plan(
         pair = simplest(pair_of(before, after, element), 8 * aligned)
         usual = {"device": device, "fill": fill, "aligned": aligned}
         typical = _typical((source, target), element, pair, facts, size, usual)
-        way, unit = typical.way, pair.bits // 8
-        written = -(-pair.target.size * pair.bits // 8)
+        read, written = (-(-side.size * pair.bits // 8) for side in (pair.source, pair.target))
         made = ShapesPlan(
             layouts=(source, target),
             dtype=element,
@@ -291,24 +310,31 @@ def shapes_plan(
             aligned=aligned,
             facts=facts,
             typical=typical,
-            blocks=0,
-            copied=(0, 0, 0),
-            written=written,
+            way=_way(typical, pair),
+            sizes=(read, written),
             fills=not is_same(after.size * element.bits, written * 8),
         )
-        if not isinstance(way, Tile):
-            digits = pair.digits or ()
-            if len(digits) > 1 or not all(is_same(own.read, 1) and is_same(own.write, 1) for own in digits):
-                raise NotDecided("elements stay together for some values, and not for others", hint=_HINT)
-            together = prod(own.extent for own in pair.digits or ()) * unit
-            return replace(made, copied=(pair.source.start * unit, pair.target.start * unit, together))
-        _refuse_others(way, pair)
+        way = made.way
+        if isinstance(way, Bulk):
+            return made
         return replace(
             made,
             blocks=_blocks(way, pair),
             limits=_limits(way, pair),
             text=_text(way, pair, typical, made.names),
         )
+
+
+def _way(typical: Plan, pair: Pair) -> Tile | Bulk:
+    """Return the way for all values, in names; refuse one that is not that of all."""
+    if isinstance(typical.way, Tile):
+        _refuse_others(typical.way, pair)
+        return typical.way
+    digits, unit = pair.digits or (), pair.bits // 8
+    if len(digits) > 1 or not all(is_same(own.read, 1) and is_same(own.write, 1) for own in digits):
+        raise NotDecided("elements stay together for some values, and not for others", hint=_HINT)
+    together: Any = prod(own.extent for own in digits) * unit
+    return Bulk(pair.source.start * unit, pair.target.start * unit, together)
 
 
 # -- typical values --------------------------------------------------------------------------------
@@ -389,7 +415,7 @@ def _refuse_others(way: Tile, pair: Pair) -> None:
                 raise NotDecided(f"a tile would take all {own.extent} elements of a digit", hint=_HINT)
             if i not in run or way.extents[i] != way.digits[i].extent:
                 begins.append(getattr(own, step) * (way.extents[i] if i in run else 1))
-        if shift is way.read_shift and way.halo and way.write_run[-1] in run:
+        if step == "read" and way.halo and way.write_run[-1] in run:
             begins.append(way.halo * getattr((pair.digits or ())[way.write_run[-1]], step))
         wrong = [own for own in begins if not is_whole(own * way.unit, VECTOR)]
         if not shift and way.unit < VECTOR and wrong:
@@ -451,7 +477,7 @@ class _Words:
     def head(self, text: str) -> list[str]:
         """Return the lines that compute the words that a text has."""
         return [
-            f"const {kind} {called} = {'(int)' * (kind == 'int')}{TEXT.number(value)};"
+            f"const {kind} {called} = {'(int)' * (kind == 'int')}{NUMBERS.number(value)};"
             for called, (kind, value) in self.meant.items()
             if re.search(rf"\b{called}\b", text)
         ]

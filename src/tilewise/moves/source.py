@@ -12,14 +12,19 @@ from tilewise.codegen.names import checked
 from tilewise.codegen.parts.template import check_free, filled
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.integers import counted
-from tilewise.core.polynomials import Symbol, lifted, rooted
+from tilewise.core.polynomials import Symbol, is_named, is_same, lifted, rooted
 from tilewise.core.shapes import spell
 from tilewise.hardware.limits import BLOCKS
+from tilewise.moves.kernels.spelling import NUMBERS
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.memory import Plan
-from tilewise.moves.shapes import TEXT, ShapesPlan, refuse_words
+from tilewise.moves.shapes import ShapesPlan, refuse_words
 from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.ways import Bulk, Gather
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.polynomials import Quantity
 
 _COLUMNS = 100
 FAR = 4e18
@@ -82,7 +87,7 @@ _FILL_THREADS = 256
 _WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
 
 
-def name_of(plan: Plan, name: str = "") -> str:
+def name_of(plan: Plan | ShapesPlan, name: str = "") -> str:
     """Return the kernel's name: the given one, or one with the type.
 
     >>> from tilewise import S
@@ -94,7 +99,7 @@ def name_of(plan: Plan, name: str = "") -> str:
     return checked(name or f"move_{plan.dtype}", "a kernel")
 
 
-def kernel_source(plan: Plan, name: str = "") -> str:
+def kernel_source(plan: Plan | ShapesPlan, name: str = "") -> str:
     """Return the kernel under a name, with comments on its steps and its launch; it includes nothing.
 
         requires  a plan with a kernel: no view, and no copy of memory
@@ -115,8 +120,10 @@ def kernel_source(plan: Plan, name: str = "") -> str:
     return filled(_KERNEL, slots) + "\n"
 
 
-def host_source(plan: Plan, name: str = "") -> str:
+def host_source(plan: Plan | ShapesPlan, name: str = "") -> str:
     """Return the kernel, and a function of the host that launches it, for nvcc: one .cu file.
+
+    Where sizes are names, they are arguments of the function, which tests them.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
@@ -124,138 +131,40 @@ def host_source(plan: Plan, name: str = "") -> str:
     True
     """
     name = name_of(plan, name)
+    _refuse_for_all(plan)
     kernel = kernel_source(plan, name) if plan.kernel else "\n".join(_facts(plan, name)) + "\n"
     fill = _fill_kernel(plan, name) if plan.fills and not _even(plan) else ""
     launch = "\n".join(_launch(plan, name))
     headers = ["cstdint", *(["cstdio"] if _tested(plan) else []), "cuda_runtime.h"]
     slots = {"file": kernel, "name": name, "fill_kernel": fill, "launch": launch}
     slots["includes"] = "\n".join(f"#include <{header}>" for header in headers)
-    slots["sizes"] = ""
+    slots["sizes"] = "".join(f"long long {own}, " for own in _names(plan))
     return filled(_HOST, slots) + "\n"
 
 
-# -- for all shapes --------------------------------------------------------------------------------
+def _names(plan: Plan | ShapesPlan) -> tuple[str, ...]:
+    return plan.names if isinstance(plan, ShapesPlan) else ()
 
 
-def shapes_source(plan: ShapesPlan, name: str = "", host: bool = False) -> str:
-    """Return the kernel for all shapes of a class under a name, for nvcc with a function that launches it.
-
-        requires  a plan with a kernel, or the host's part of one without
-
-    >>> from tilewise import S
-    >>> from tilewise import name as size
-    >>> from tilewise.moves import plan
-    >>> m = size("M", multiple=8, least=8)
-    >>> text = shapes_source(plan(S[m, 64], S[(m, 64) : (1, m)], "bf16"), host=True)
-    >>> "launch_move_bf16(const void *source, void *target, long long M, cudaStream_t stream)" in text
-    True
-    """
-    name = checked(name or f"move_{plan.dtype}", "a kernel")
-    check_free(name, plan.code("_"))
-    kernel = "\n".join(_of_shapes(plan, name)) + "\n"
-    if plan.text:
-        slots = {"facts": kernel.strip(), "name": name, "kernel": plan.code(name).strip()}
-        kernel = filled(_KERNEL, slots) + "\n"
-    elif not host:
-        raise Refused(
-            "TW602",
-            f"no kernel is needed: {plan.steps[-1]}",
-            hint="cudaMemcpyAsync makes it: --host writes the call",
-        )
-    if not host:
-        return kernel
-    if plan.fills and len(set(plan.typical.fill)) > 1:
+def _refuse_for_all(plan: Plan | ShapesPlan) -> None:
+    """Refuse a host's part that fills sizes with names with unlike bytes, or whose words these names are."""
+    if isinstance(plan, ShapesPlan) and plan.fills and not _even(plan):
         hint = "leave out --host and fill the target before, or give the names values: --let M=4096"
         raise NotDecided("the host's part for all values fills with equal bytes alone", hint=hint)
-    refuse_words(plan.names, _HOST)
-    sizes = "".join(f"long long {own}, " for own in plan.names)
-    launch = "\n".join(_launch_of_shapes(plan, name))
-    headers = "#include <cstdint>\n#include <cuda_runtime.h>"
-    slots = {"file": kernel, "name": name, "fill_kernel": "", "launch": launch, "includes": headers}
-    return filled(_HOST, {**slots, "sizes": sizes}) + "\n"
-
-
-def _of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
-    """Yield comments on what moves, and on the launch."""
-    source, target = plan.layouts
-    yield f"// {name}: from {source}"
-    yield f"// {'':{len(name)}}  to   {target}"
-    yield f"// {'':{len(name)}}  of   {plan.dtype}, for all {', '.join(plan.names)} with {plan.where}"
-    yield "//"
-    for number, step in enumerate(plan.steps, 1):
-        yield from textwrap.wrap(
-            f"{number}. {step}", _COLUMNS, initial_indent="// ", subsequent_indent="//    "
-        )
-    yield "//"
-    if plan.text:
-        _, threads, shared = plan.typical.launch
-        dynamic = f", {shared} bytes of dynamic shared memory, which is to be allowed before"
-        dynamic = dynamic if shared > STATIC else ""
-        yield f"// Launched with {TEXT.sum(plan.blocks)} blocks of {threads} threads{dynamic}."
-        counted_ = ", ".join(f"{TEXT.sum(number)} <= {most}" for number, most in plan.limits)
-        yield from textwrap.wrap(
-            f"It counts in 32 bits: {counted_}.", _COLUMNS, initial_indent="// ", subsequent_indent="// "
-        )
-    yield f"// Both pointers are multiples of {VECTOR} bytes, and their memory does not overlap."
-
-
-def _launch_of_shapes(plan: ShapesPlan, name: str) -> Iterator[str]:
-    """Yield the statements of the host for the sizes that it is given."""
-    yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {VECTOR})"
-    yield "    return cudaErrorMisalignedAddress;"
-    needed = [TEXT.condition(condition, truth) for condition, truth in plan.conditions]
-    needed += _products(plan)
-    needed += [f"{TEXT.sum(extent)} <= {most}" for extent, most in plan.limits]
-    needed += [f"{TEXT.sum(plan.blocks)} <= {BLOCKS}"] if plan.text else []
-    yield f"if (!({' && '.join(needed)}))"
-    yield "    return cudaErrorInvalidValue;"
-    declared = "cudaError_t "
-    if plan.fills:
-        value = plan.typical.fill[0]
-        call = f"cudaMemsetAsync(target, {value:#04x}, {TEXT.sum(plan.written)}, stream)"
-        yield from _tested_call(declared, call)
-        declared = ""
-    if not plan.text:
-        read, write, count = (TEXT.sum(number) for number in plan.copied)
-        to, of = f"(char *)target + {write}", f"(const char *)source + {read}"
-        yield f"return cudaMemcpyAsync({to}, {of}, {count}, cudaMemcpyDeviceToDevice, stream);"
-        return
-    _, threads, shared = plan.typical.launch
-    kernel, dynamic = f"{name}_parts::{name}", shared if shared > STATIC else 0
-    if dynamic:
-        attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
-        yield from _tested_call(declared, f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic})")
-    arguments = ["(const unsigned char *)source", "(unsigned char *)target", *plan.names]
-    blocks = f"(unsigned)({TEXT.sum(plan.blocks)})"
-    yield f"{kernel}<<<{blocks}, {threads}, {dynamic}, stream>>>({', '.join(arguments)});"
-    yield "return cudaGetLastError();"
-
-
-def _tested_call(declared: str, call: str) -> Iterator[str]:
-    yield f"{declared}status = {call};"
-    yield "if (status != cudaSuccess)"
-    yield "    return status;"
-
-
-def _products(plan: ShapesPlan) -> list[str]:
-    """Return tests that products of names do not wrap in 64 bits."""
-    numbers = [plan.written, plan.blocks, *plan.copied, *(number for number, _ in plan.limits)]
-    found = []
-    for product, times in (part for own in numbers for part in lifted(rooted(own)[0]).terms.items()):
-        names = [own.name for own in product if isinstance(own, Symbol)]
-        if len(names) > 1:
-            found.append(f"{' * '.join(f'(double){own}' for own in names)} * {abs(times)} < {FAR}")
-    return list(dict.fromkeys(found))
+    refuse_words(_names(plan), f"{_HOST} status")
 
 
 # -- what stands above the kernel ------------------------------------------------------------------
 
 
-def _facts(plan: Plan, name: str) -> Iterator[str]:
+def _facts(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
+    if isinstance(plan, ShapesPlan):
+        which = f", for all {', '.join(plan.names)} with {plan.where}"
+    else:
+        which = "" if plan.pair.box is None else f", the box {spell(plan.pair.box)}"
     yield f"// {name}: from {plan.source}"
     yield f"// {'':{len(name)}}  to   {plan.target}"
-    box = "" if plan.pair.box is None else f", the box {spell(plan.pair.box)}"
-    yield f"// {'':{len(name)}}  of   {plan.dtype}{box}"
+    yield f"// {'':{len(name)}}  of   {plan.dtype}{which}"
     yield "//"
     for number, step in enumerate(plan.steps, 1):
         yield from textwrap.wrap(
@@ -267,16 +176,19 @@ def _facts(plan: Plan, name: str) -> Iterator[str]:
         yield from (f"// {line}" for line in needed)
 
 
-def _needed(plan: Plan, name: str) -> Iterator[str]:
+def _needed(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
     """Yield comments on the launch, and on the kernel's requirements."""
     blocks, threads, shared = plan.launch
+    number = counted(blocks, "block") if isinstance(blocks, int) else f"{NUMBERS.sum(blocks)} blocks"
     if plan.kernel:
         dynamic = f", {shared} bytes of dynamic shared memory, which is to be allowed before" * (
             shared > STATIC
         )
-        yield f"Launched with {counted(blocks, 'block')} of {threads} threads{dynamic}."
+        yield f"Launched with {number} of {threads} threads{dynamic}."
+    if isinstance(plan, ShapesPlan) and plan.limits:
+        yield from textwrap.wrap(f"It counts in 32 bits: {', '.join(_limits(plan))}.", _COLUMNS)
     if plan.fills:
-        filled_ = "last byte is" if plan.fill_from else f"{plan.sizes[1]} bytes are"
+        filled_ = "last byte is" if plan.fill_from else f"{NUMBERS.sum(plan.sizes[1])} bytes are"
         value = f"{plan.fill[0]:#04x}" if _even(plan) else plan.fill.hex(" ")
         yield f"Before it, the target's {filled_} filled with {value}."
     least = alignment(plan)
@@ -287,16 +199,16 @@ def _needed(plan: Plan, name: str) -> Iterator[str]:
         yield f"Every access is tested; the first beyond a storage is kept in {name}_fault, and not made."
 
 
-def _tested(plan: Plan) -> bool:
+def _tested(plan: Plan | ShapesPlan) -> bool:
     return plan.checked and bool(plan.kernel)
 
 
-def _even(plan: Plan) -> bool:
+def _even(plan: Plan | ShapesPlan) -> bool:
     """Return True if all bytes of the fill are equal."""
     return len(set(plan.fill)) == 1
 
 
-def alignment(plan: Plan) -> int:
+def alignment(plan: Plan | ShapesPlan) -> int:
     """Return the required alignment of both pointers: no access is wider than a vector or a word of the fill.
 
     >>> from tilewise import S
@@ -312,12 +224,17 @@ def alignment(plan: Plan) -> int:
 # -- the host's part -------------------------------------------------------------------------------
 
 
-def _launch(plan: Plan, name: str) -> Iterator[str]:
+def _launch(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
     """Yield the statements of the host: a test of its status follows each call."""
     least = alignment(plan)
     if least > 1:
         yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
         yield "    return cudaErrorMisalignedAddress;"
+    if isinstance(plan, ShapesPlan):
+        facts = [NUMBERS.condition(condition, truth) for condition, truth in plan.conditions]
+        blocks = [f"{NUMBERS.sum(plan.blocks)} <= {BLOCKS}"] if plan.text else []
+        yield f"if (!({' && '.join([*facts, *_products(plan), *_limits(plan), *blocks])}))"
+        yield "    return cudaErrorInvalidValue;"
     declared, calls = "cudaError_t ", list(_calls(plan, name))
     for number, (launched, answer) in enumerate(calls, 1):
         yield from launched
@@ -331,42 +248,60 @@ def _launch(plan: Plan, name: str) -> Iterator[str]:
     yield filled(_FAULT, {"name": name})
 
 
-def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:
+def _calls(plan: Plan | ShapesPlan, name: str) -> Iterator[tuple[list[str], str]]:
     """Yield (lines of a launch, perhaps none; the expression of its status) of all calls."""
     if plan.fills and _even(plan):
         to, count = _beyond("char", "target", plan.fill_from), plan.sizes[1] - plan.fill_from
-        yield [], f"cudaMemsetAsync({to}, {plan.fill[0]:#04x}, {count}, stream)"
+        yield [], f"cudaMemsetAsync({to}, {plan.fill[0]:#04x}, {NUMBERS.sum(count)}, stream)"
     elif plan.fills:
-        word, count = _fill_words(plan)
-        blocks = -(-count // _FILL_THREADS)
-        launched = f"fill_{name}<<<{blocks}, {_FILL_THREADS}, 0, stream>>>(({_WORDS[word]} *)target);"
+        word, words = _fill_words(plan)
+        groups = -(-words // _FILL_THREADS)
+        launched = f"fill_{name}<<<{groups}, {_FILL_THREADS}, 0, stream>>>(({_WORDS[word]} *)target);"
         yield [launched], "cudaGetLastError()"
     if isinstance(plan.way, Bulk):
         way = plan.way
         to, of = _beyond("char", "target", way.write), _beyond("const char", "source", way.read)
-        yield [], f"cudaMemcpyAsync({to}, {of}, {way.bytes}, cudaMemcpyDeviceToDevice, stream)"
+        together = NUMBERS.sum(way.bytes)
+        yield [], f"cudaMemcpyAsync({to}, {of}, {together}, cudaMemcpyDeviceToDevice, stream)"
         return
     blocks, threads, shared = plan.launch
     kernel, dynamic = f"{name}_parts::{name}", shared if shared > STATIC else 0
     if dynamic:
         attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
         yield [], f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic})"
-    arguments = "(const unsigned char *)source, (unsigned char *)target"
-    yield [f"{kernel}<<<{blocks}, {threads}, {dynamic}, stream>>>({arguments});"], "cudaGetLastError()"
+    number = f"(unsigned)({NUMBERS.sum(blocks)})" if is_named(blocks) else blocks
+    arguments = ", ".join(["(const unsigned char *)source, (unsigned char *)target", *_names(plan)])
+    yield [f"{kernel}<<<{number}, {threads}, {dynamic}, stream>>>({arguments});"], "cudaGetLastError()"
 
 
-def _beyond(kind: str, name: str, bytes_: int) -> str:
+def _limits(plan: ShapesPlan) -> list[str]:
+    """Return tests that numbers are as small as the kernel counts."""
+    return [f"{NUMBERS.sum(number)} <= {most}" for number, most in plan.limits]
+
+
+def _products(plan: ShapesPlan) -> list[str]:
+    """Return tests that products of names do not wrap in 64 bits."""
+    numbers = [*plan.sizes, plan.blocks, *(number for number, _ in plan.limits)]
+    found = []
+    for product, times in (part for own in numbers for part in lifted(rooted(own)[0]).terms.items()):
+        names = [own.name for own in product if isinstance(own, Symbol)]
+        if len(names) > 1:
+            found.append(f"{' * '.join(f'(double){own}' for own in names)} * {abs(times)} < {FAR}")
+    return list(dict.fromkeys(found))
+
+
+def _beyond(kind: str, name: str, bytes_: Quantity) -> str:
     """Return an address that many bytes further."""
-    return f"({kind} *){name} + {bytes_}" if bytes_ else name
+    return name if is_same(bytes_, 0) else f"({kind} *){name} + {NUMBERS.sum(bytes_)}"
 
 
-def _fill_words(plan: Plan) -> tuple[int, int]:
+def _fill_words(plan: Plan | ShapesPlan) -> tuple[int, Quantity]:
     """Return the bytes of a word of the fill, and the number of words in the target."""
     word = min(len(plan.fill), 8)
     return word, plan.sizes[1] // word
 
 
-def _fill_kernel(plan: Plan, name: str) -> str:
+def _fill_kernel(plan: Plan | ShapesPlan, name: str) -> str:
     word, count = _fill_words(plan)
     values = [plan.fill[at : at + word][::-1].hex() for at in range(0, len(plan.fill), word)]
     one, *others = [f"0x{value}{'ull' if word == 8 else 'u'}" for value in values]

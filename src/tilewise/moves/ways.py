@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd, prod
 
+from tilewise.core.polynomials import is_same
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Digit, Pair
 from tilewise.moves.tiles.tile import VECTOR, Tile
@@ -42,7 +43,7 @@ class Bulk:
     @property
     def stays(self) -> bool:
         """Return True if they begin in the target where they do in the source."""
-        return self.read == self.write
+        return is_same(self.read, self.write)
 
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Return the sectors read, and written, divided by those that hold the bytes."""

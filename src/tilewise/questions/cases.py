@@ -76,13 +76,9 @@ def _report(found: Sequence[Case]) -> Report:
     no = _no(groups)
     if no is not None and (len(answers) > 1 or None in answers):
         return _conditional(found, groups, *no)
-    return _by_cases(found, groups, None if None in answers else answers.pop())
-
-
-def _by_cases(found: Sequence[Case], groups: Sequence[_Answered], answer: bool | None) -> Report:
-    """Return the report of cases that have one answer, or of which some are not decided."""
     if len(groups) == 1:
         return groups[0][0]
+    answer = None if None in answers else answers.pop()
     return Report({"cases": _fields(found, groups)}, "\n".join(_lines(found, groups)), answer)
 
 

@@ -88,23 +88,21 @@ def _source(
     from tilewise.moves import Plan
     from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.shapes import ShapesPlan
-    from tilewise.moves.source import host_source, kernel_source, name_of, shapes_source
+    from tilewise.moves.source import host_source, kernel_source, name_of
 
-    if isinstance(plan, ShapesPlan):
-        if checked:
-            raise misused("a kernel for all values tests no accesses", "leave out --checked, or --let M=4096")
-        called = name or f"move_{plan.dtype}"
-        return "kernel", called, shapes_source(plan, called, host).rstrip("\n")
     if isinstance(plan, MeshPlan):
         raise misused(
             "a move across devices is no one kernel",
             "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",
         )
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, Plan | ShapesPlan):
         why = "is of kernels: between registers it is a device function, which no host launches"
         refuse_given({"host": host, "checked": checked}, why, "leave out --{}")
         name = name or "exchange"
         return "device function", name, plan.code(name)
-    plan = replace(plan, checked=plan.checked or checked)
+    if checked and isinstance(plan, ShapesPlan):
+        raise misused("a kernel for all values tests no accesses", "leave out --checked, or --let M=4096")
+    if checked and isinstance(plan, Plan):
+        plan = replace(plan, checked=True)
     code = (host_source if host else kernel_source)(plan, name)
     return "kernel", name_of(plan, name), code.rstrip("\n")

@@ -286,7 +286,7 @@ class BoundShapes:
         key = tuple(let.items())
         found = self._shapes.get(key)
         if found is None:
-            values = self.plan.checked(let)
+            values = self.plan.admitted(let)
             own = self.plan.of(values)
             found = _OfShape(own, self.sized(own.sizes[0]), values)
             if len(self._shapes) >= SHAPES:
@@ -322,7 +322,7 @@ class _OfShape(Bound):
         shapes = self._shapes
         if not shapes.text or aligned < shapes.aligned or not shapes.takes(self._values):
             return super()._prepared(device, aligned)
-        plan = replace(self.plan, chosen=shapes.typical.way)
+        plan = replace(self.plan, chosen=shapes.way)
         sizes = [self._values[own] for own in shapes.names]
         made = Loaded(plan, device, shapes.kernel, shapes.blocks_of(self._values), sizes)
         self._ready[device, aligned] = made

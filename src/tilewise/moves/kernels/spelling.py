@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilewise.codegen.numbers import NumberText
 from tilewise.core.swizzles import Swizzle
 from tilewise.moves.pairs.pair import Pair
 
 NAME = "move"
 INT = 1 << 31
+
+NUMBERS = NumberText("/", rounds_up=True)
+"""Numbers as C, those with names in them too."""
 
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "V16"}
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 
-from tilewise.codegen.numbers import NumberText
 from tilewise.core.polynomials import is_named
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.kernels.spelling import added, bracketed, cast, counting, farthest
+from tilewise.moves.kernels.spelling import NUMBERS, added, bracketed, cast, counting, farthest
 from tilewise.moves.pairs.pair import Side
 from tilewise.moves.tiles.tile import VECTOR, Tile
 
@@ -92,7 +91,7 @@ class Terms:
         """Return a number of tiles as text: one with names is computed as it stands, rounded up."""
         if not is_named(count):
             return f"{count}u"
-        return f"(unsigned)({NumberText('/', rounds_up=True).sum(count)})"
+        return f"(unsigned)({NUMBERS.sum(count)})"
 
     def run_digits(
         self, run: Sequence[int], extents: Sequence[int] | dict[int, int], position: str

@@ -20,7 +20,7 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, by_coordinates
-from tilewise.core.polynomials import is_named, is_positive, is_same
+from tilewise.core.polynomials import is_positive, is_same
 from tilewise.core.shapes import as_shape, extents_of, leaves, spell
 from tilewise.core.swizzles import Swizzle
 
@@ -86,10 +86,7 @@ class Pair:
     @property
     def has_names(self) -> bool:
         """Return True if a number of it has a name."""
-        sides = [place for side in (self.source, self.target) for place in (side.start, side.size)]
-        return any(map(is_named, sides)) or any(
-            is_named(own) for digit in self.digits or () for own in (digit.extent, digit.read, digit.write)
-        )
+        return any(layout.has_names for layout in self.layouts)
 
     @property
     def holes(self) -> bool:
