@@ -88,6 +88,9 @@ class Plan:
     chosen: Way | None = None
     """The way to take instead of the usual one, or None."""
 
+    names = ()
+    """No size is a name; a `ShapesPlan` has some."""
+
     @cached_property
     def way(self) -> Way:
         """Return how the elements go, found on first use: a move on the CPU never needs it."""

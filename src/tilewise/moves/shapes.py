@@ -15,6 +15,7 @@ from math import gcd, isqrt, prod
 from typing import Any, cast
 
 from tilewise.codegen.names import checked
+from tilewise.codegen.parts.template import check_free
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
 from tilewise.core.known import NOTHING, with_all
@@ -511,19 +512,11 @@ def _text(way: Tile, pair: Pair, typical: Plan, names: Sequence[str]) -> str:
         _refuse_unlike(way, tile)
         storage = source.size * way.unit
         text = tile_kernel(tile, storage, typical.fill, _CALLED, [_SIZES], _HEAD)
-    refuse_words(names, text)
+    for own in names:
+        check_free(checked(own, "an argument"), text, "an argument of a kernel")
     lines = "".join(f"    {line}\n" for line in words.head(text))
     sizes = ", ".join(f"long long {own}" for own in names)
     return text.replace(_SIZES, sizes).replace(f"    {_HEAD}\n", lines)
-
-
-def refuse_words(names: Sequence[str], text: str) -> None:
-    """Refuse names that a text has as words of its own, beside those in strings and comments."""
-    words = {*re.findall(r"\w+", re.sub(r'"[^"]*"|//.*', "", text))}
-    for own in names:
-        if checked(own, "an argument") in words:
-            why = f"'{own}' cannot name an argument: the kernel's own text uses the word"
-            raise LayoutError("TW401", why, hint="choose another name")
 
 
 def _refuse_unlike(way: Tile, tile: Tile) -> None:

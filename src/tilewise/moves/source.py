@@ -18,13 +18,15 @@ from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.spelling import NUMBERS
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.memory import Plan
-from tilewise.moves.shapes import ShapesPlan, refuse_words
 from tilewise.moves.tiles.tile import VECTOR
 from tilewise.moves.ways import Bulk, Gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from tilewise.core.polynomials import Quantity
+    from tilewise.moves.shapes import ShapesPlan
 
 _COLUMNS = 100
 FAR = 4e18
@@ -138,27 +140,28 @@ def host_source(plan: Plan | ShapesPlan, name: str = "") -> str:
     headers = ["cstdint", *(["cstdio"] if _tested(plan) else []), "cuda_runtime.h"]
     slots = {"file": kernel, "name": name, "fill_kernel": fill, "launch": launch}
     slots["includes"] = "\n".join(f"#include <{header}>" for header in headers)
-    slots["sizes"] = "".join(f"long long {own}, " for own in _names(plan))
+    slots["sizes"] = "".join(f"long long {own}, " for own in plan.names)
     return filled(_HOST, slots) + "\n"
 
 
-def _names(plan: Plan | ShapesPlan) -> tuple[str, ...]:
-    return plan.names if isinstance(plan, ShapesPlan) else ()
+def _has_names(plan: Plan | ShapesPlan) -> TypeIs[ShapesPlan]:
+    return bool(plan.names)
 
 
 def _refuse_for_all(plan: Plan | ShapesPlan) -> None:
     """Refuse a host's part that fills sizes with names with unlike bytes, or whose words these names are."""
-    if isinstance(plan, ShapesPlan) and plan.fills and not _even(plan):
+    if _has_names(plan) and plan.fills and not _even(plan):
         hint = "leave out --host and fill the target before, or give the names values: --let M=4096"
         raise NotDecided("the host's part for all values fills with equal bytes alone", hint=hint)
-    refuse_words(_names(plan), f"{_HOST} status")
+    for own in plan.names:
+        check_free(own, f"{_HOST} status", "an argument of the host's function")
 
 
 # -- what stands above the kernel ------------------------------------------------------------------
 
 
 def _facts(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
-    if isinstance(plan, ShapesPlan):
+    if _has_names(plan):
         which = f", for all {', '.join(plan.names)} with {plan.where}"
     else:
         which = "" if plan.pair.box is None else f", the box {spell(plan.pair.box)}"
@@ -185,7 +188,7 @@ def _needed(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
             shared > STATIC
         )
         yield f"Launched with {number} of {threads} threads{dynamic}."
-    if isinstance(plan, ShapesPlan) and plan.limits:
+    if _has_names(plan) and plan.limits:
         yield from textwrap.wrap(f"It counts in 32 bits: {', '.join(_limits(plan))}.", _COLUMNS)
     if plan.fills:
         filled_ = "last byte is" if plan.fill_from else f"{NUMBERS.sum(plan.sizes[1])} bytes are"
@@ -230,7 +233,7 @@ def _launch(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
     if least > 1:
         yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
         yield "    return cudaErrorMisalignedAddress;"
-    if isinstance(plan, ShapesPlan):
+    if _has_names(plan):
         facts = [NUMBERS.condition(condition, truth) for condition, truth in plan.conditions]
         blocks = [f"{NUMBERS.sum(plan.blocks)} <= {BLOCKS}"] if plan.text else []
         yield f"if (!({' && '.join([*facts, *_products(plan), *_limits(plan), *blocks])}))"
@@ -270,7 +273,7 @@ def _calls(plan: Plan | ShapesPlan, name: str) -> Iterator[tuple[list[str], str]
         attribute = "cudaFuncAttributeMaxDynamicSharedMemorySize"
         yield [], f"cudaFuncSetAttribute({kernel}, {attribute}, {dynamic})"
     number = f"(unsigned)({NUMBERS.sum(blocks)})" if is_named(blocks) else blocks
-    arguments = ", ".join(["(const unsigned char *)source, (unsigned char *)target", *_names(plan)])
+    arguments = ", ".join(["(const unsigned char *)source, (unsigned char *)target", *plan.names])
     yield [f"{kernel}<<<{number}, {threads}, {dynamic}, stream>>>({arguments});"], "cudaGetLastError()"
 
 

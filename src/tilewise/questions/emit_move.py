@@ -20,6 +20,7 @@ Between registers it is a device function, which all threads of a warp, a warpgr
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from tilewise.core.errors import Refused
 from tilewise.questions.asking import asks
@@ -87,7 +88,6 @@ def _source(
     """Return the kind of a function, its name, and its source."""
     from tilewise.moves import Plan
     from tilewise.moves.mesh.plan import MeshPlan
-    from tilewise.moves.shapes import ShapesPlan
     from tilewise.moves.source import host_source, kernel_source, name_of
 
     if isinstance(plan, MeshPlan):
@@ -95,14 +95,15 @@ def _source(
             "a move across devices is no one kernel",
             "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",
         )
-    if not isinstance(plan, Plan | ShapesPlan):
+    if not hasattr(plan, "names"):
         why = "is of kernels: between registers it is a device function, which no host launches"
         refuse_given({"host": host, "checked": checked}, why, "leave out --{}")
         name = name or "exchange"
         return "device function", name, plan.code(name)
-    if checked and isinstance(plan, ShapesPlan):
+    of_memory = cast("Plan | ShapesPlan", plan)
+    if checked and of_memory.names:
         raise misused("a kernel for all values tests no accesses", "leave out --checked, or --let M=4096")
-    if checked and isinstance(plan, Plan):
-        plan = replace(plan, checked=True)
-    code = (host_source if host else kernel_source)(plan, name)
-    return "kernel", name_of(plan, name), code.rstrip("\n")
+    if checked and isinstance(of_memory, Plan):
+        of_memory = replace(of_memory, checked=True)
+    code = (host_source if host else kernel_source)(of_memory, name)
+    return "kernel", name_of(of_memory, name), code.rstrip("\n")

@@ -120,10 +120,10 @@ def made(kind: str, words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"make_{kind}({', '.join(words)})"
 
 
-def check_free(name: str, text: str) -> None:
-    """Refuse a chosen name that the rest of the text uses for something else."""
-    code = re.sub("//.*", "", text)
+def check_free(name: str, text: str, named: str = "a kernel") -> None:
+    """Refuse a chosen name that the rest of the text, beside strings and comments, uses otherwise."""
+    code = re.sub(r'"[^"\n]*"|//.*', "", text)
     if name and re.search(rf"\b{name}\b", code):
         raise LayoutError(
-            "TW401", f"{name!r} cannot name a kernel: its own text uses the word", hint="choose another name"
+            "TW401", f"{name!r} cannot name {named}: its own text uses the word", hint="choose another name"
         )
