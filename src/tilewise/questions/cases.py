@@ -102,8 +102,10 @@ def _lines(found: Sequence[Case], groups: Sequence[_Answered]) -> list[str]:
         texts.setdefault(report.shown(), []).extend(members)
     lines = []
     for text, members in texts.items():
-        condition = condition_text(conditions(found, members)) or "else"
-        lines += [f"if {condition}:", *_indented(text)]
+        condition = condition_text(conditions(found, members))
+        if not condition and len(texts) == 1:
+            return text.split("\n")
+        lines += [f"if {condition}:" if condition else "else:", *_indented(text)]
     return lines
 
 
