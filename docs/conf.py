@@ -57,7 +57,7 @@ nitpick_ignore_regex = [
     # ways of a plan
     (
         r"py:.*",
-        r"MeshMove|Facts|Quantity|tilewise\.core\.polynomials\.(Polynomial|Condition)|tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+|mesh\.(exchange|held|sums)\.\w+)",
+        r"MeshMove|Bulk|Facts|Quantity|tilewise\.core\.polynomials\.(Polynomial|Condition)|tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+|mesh\.(exchange|held|sums)\.\w+)",
     ),
     # parts of an exchange
     (

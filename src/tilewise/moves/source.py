@@ -23,8 +23,6 @@ from tilewise.moves.ways import Bulk, Gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
     from tilewise.core.polynomials import Quantity
     from tilewise.moves.shapes import ShapesPlan
 
@@ -144,13 +142,9 @@ def host_source(plan: Plan | ShapesPlan, name: str = "") -> str:
     return filled(_HOST, slots) + "\n"
 
 
-def _has_names(plan: Plan | ShapesPlan) -> TypeIs[ShapesPlan]:
-    return bool(plan.names)
-
-
 def _refuse_for_all(plan: Plan | ShapesPlan) -> None:
     """Refuse a host's part that fills sizes with names with unlike bytes, or whose words these names are."""
-    if _has_names(plan) and plan.fills and not _even(plan):
+    if not isinstance(plan, Plan) and plan.fills and not _even(plan):
         hint = "leave out --host and fill the target before, or give the names values: --let M=4096"
         raise NotDecided("the host's part for all values fills with equal bytes alone", hint=hint)
     for own in plan.names:
@@ -161,7 +155,7 @@ def _refuse_for_all(plan: Plan | ShapesPlan) -> None:
 
 
 def _facts(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
-    if _has_names(plan):
+    if not isinstance(plan, Plan):
         which = f", for all {', '.join(plan.names)} with {plan.where}"
     else:
         which = "" if plan.pair.box is None else f", the box {spell(plan.pair.box)}"
@@ -188,7 +182,7 @@ def _needed(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
             shared > STATIC
         )
         yield f"Launched with {number} of {threads} threads{dynamic}."
-    if _has_names(plan) and plan.limits:
+    if not isinstance(plan, Plan) and plan.limits:
         yield from textwrap.wrap(f"It counts in 32 bits: {', '.join(_limits(plan))}.", _COLUMNS)
     if plan.fills:
         filled_ = "last byte is" if plan.fill_from else f"{NUMBERS.sum(plan.sizes[1])} bytes are"
@@ -233,7 +227,7 @@ def _launch(plan: Plan | ShapesPlan, name: str) -> Iterator[str]:
     if least > 1:
         yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
         yield "    return cudaErrorMisalignedAddress;"
-    if _has_names(plan):
+    if not isinstance(plan, Plan):
         facts = [NUMBERS.condition(condition, truth) for condition, truth in plan.conditions]
         blocks = [f"{NUMBERS.sum(plan.blocks)} <= {BLOCKS}"] if plan.text else []
         yield f"if (!({' && '.join([*facts, *_products(plan), *_limits(plan), *blocks])}))"
