@@ -130,10 +130,23 @@ def test_a_no_of_some_values_is_a_no_for_all() -> None:
     assert report.answer is True
     report = info("S[(2, 4) : (8*N, 4*M)]", where="M, N")
     assert report.answer is None  # a list of facts has no yes or no, and no example
-    report = algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], where="M")
+    layouts = ["S[(16, 2*M, 3) : (M, 2, -1)]", "S[2 : 2]"]
+    report = algebra("logical_divide", layouts, where="M")
     assert report.answer is False
     values = report.contents["values"]
-    assert "B names index" in str(report.contents["otherwise"])
-    assert algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], let=values).answer is False
-    assert report.contents["open"]["reasons"] == ["this takes a number, and M has no value"]
+    assert "the digits of B carry in A" in str(report.contents["otherwise"])
+    assert algebra("logical_divide", layouts, let=values).answer is False
+    assert report.contents["open"]["reasons"] == [
+        "whether a digit of 24*M is a layout was not decided within the bound"
+    ]
     assert "not decided if" in report.shown()
+
+
+def test_rests_by_the_divisor_of_a_floor_decide_a_case() -> None:
+    """Refuse and answer for all M, where one answer with a floor in it was open before."""
+    report = algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], where="M")
+    assert report.contents["if"] == "M <= 4 or M <= 256 and M % 4 == 0"
+    for m in (*range(1, 14), 16, 60, 62, 252, 255, 256, 257, 260):
+        no = m > 256 or (m > 4 and m % 4 != 0)
+        report = algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], let={"M": m})
+        assert report.answer is not no

@@ -8,7 +8,7 @@ the same code that numbers take, and its answer holds for all values that take t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NameFacts
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 MOST = 128
 """The most cases of one question."""
 MOST_RUNS = 400
-MOST_VALUES = 32
-"""The most values of a name that are taken one by one, where the answer is not decided for all."""
-MOST_TRIED = 30_000
+MOST_PARTS = 32
+"""The most values of a name, or rests, that are taken one by one where the answer is not decided for all."""
+MOST_TRIED = 10_000
 """Bounds of polynomials that one question takes, at most."""
 EVERY, LEAST_TRIED = 4, 100
 """The part of those left that one case may take, as 1 / 4, and bounds that each may take."""
@@ -63,29 +63,40 @@ def cases(
 ) -> list[Case]:
     """Return the cases of a question; `ask` is run with the facts of each.
 
-    A refusal is a no, and so is an answer of which `is_no` is true.
+    A refusal is a no, and so is an answer of which `is_no` is true. A case that is not decided falls apart
+    into values or rests of a name, where these decide all of it.
 
     refused  TW303 for more than `MOST` cases
     """
-    for most_values in (MOST_VALUES, 0):
-        found = _cases(ask, known, is_no, most_values)
-        if found is not None:
-            return found
-    raise NotDecided(
-        f"the answer has more than {MOST} cases",
-        hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
-    )
+    found = _cases(ask, [known], MOST)
+    if found is None:
+        raise NotDecided(
+            f"the answer has more than {MOST} cases",
+            hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
+        )
+    whole: list[Case] = []
+    room = MOST - len(found)
+    for case in found:
+        if not isinstance(case.error, NotDecided):
+            whole.append(case)
+            continue
+        apart = case.known.apart(MOST_PARTS)
+        parts = None if apart is None else _cases(ask, apart[::-1], room, in_parts=True)
+        if parts is None:
+            parts = [replace(case, example=_example_of_no(ask, case.known, is_no))]
+        whole += parts
+        room -= len(parts) - 1
+    return whole
 
 
 def _cases(
-    ask: Callable[[NameFacts], Any], known: NameFacts, is_no: Callable[[Any], bool], most_values: int
+    ask: Callable[[NameFacts], Any], waiting: list[NameFacts], most: int, in_parts: bool = False
 ) -> list[Case] | None:
     """Return the cases, or None for too many.
 
-    A case that is not decided falls apart if a name has at most so many values in it.
+    With `in_parts`, one that is not decided falls apart; the result is None where it has no few parts.
     """
     found: list[Case] = []
-    waiting = [known]
     left = MOST_TRIED
     for _ in range(MOST_RUNS):
         if not waiting:
@@ -109,13 +120,14 @@ def _cases(
             error.__cause__ = raised
         finally:
             left -= effort.taken
-        of_few = facts.one_of_few(most_values) if isinstance(error, NotDecided) else None
-        if of_few is not None:
-            waiting += _both(facts, LeftOpen(of_few))
+        if in_parts and isinstance(error, NotDecided):
+            apart = facts.apart(MOST_PARTS)
+            if apart is None:
+                return None
+            waiting += apart[::-1]
             continue
-        example = _example_of_no(ask, facts, is_no) if isinstance(error, NotDecided) else None
-        found.append(Case(facts, answer, error, example))
-        if len(found) + len(waiting) > MOST:
+        found.append(Case(facts, answer, error))
+        if len(found) + len(waiting) > most:
             break
     return None
 

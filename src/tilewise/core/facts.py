@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, permutations
+from itertools import combinations, islice, permutations
 from math import prod
 from operator import add, sub
 
@@ -19,7 +19,7 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
-from tilewise.core.polynomials import Stuck, common_divisor, is_named, is_whole, without_common
+from tilewise.core.polynomials import Stuck, common_divisor, is_named, is_whole, reduced, without_common
 from tilewise.core.shapes import coordinates
 from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
@@ -241,6 +241,10 @@ def _nested_clash(layout: Layout) -> Verdict | None:
     for (i, step), (j, unit) in permutations(enumerate(steps), 2):
         if is_whole(step, unit) and abs(step // unit) < extents[j] and extents[i] > 1:
             return _shared(layout, {i: 1, j: -(step // unit)}, {}, extents)
+    for i, j in combinations(range(len(steps)), 2):
+        one, two = reduced(steps[i], steps[j])
+        if abs(two) < extents[i] and abs(one) < extents[j]:
+            return _shared(layout, {i: two, j: -one}, {}, extents)  # type: ignore[dict-item]
     if len(steps) != 2 or (least := _least_meeting(steps[0], steps[1])) is None:
         return None
     if least[0] < extents[0] and abs(least[1]) < extents[1]:

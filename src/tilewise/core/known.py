@@ -10,16 +10,17 @@ fact of either kind holds by itself in all that is computed. Other facts decide 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from math import gcd
+from math import gcd, lcm
 from random import Random
 
 from tilewise.core import polynomials
 from tilewise.core.errors import LayoutError
 from tilewise.core.polynomials import (
+    MOST_DIVIDED,
     Atom,
     Condition,
     Polynomial,
@@ -108,15 +109,53 @@ class NameFacts:
         """Return the facts of one value for each name, without others."""
         return NOTHING._changed(names=self.names, meanings=dict(values))
 
-    def one_of_few(self, most: int) -> Condition | None:
-        """Return the condition that a name with few values in the case at hand has the least of them."""
+    def apart(self, most: int) -> list[NameFacts] | None:
+        """Return the facts of parts of a case, which hold all of its values; None where it has no few parts.
+
+        Parts are the values of one name, or its rests by the divisor of a floor: at most so many.
+        """
+        for conditions in self._alternatives(most):
+            left = [own for own in conditions if self.decided(own) is not False]
+            if len(left) != 1 or self.decided(left[0]) is None:
+                parts = [self.with_fact(own, asked=True) for own in left]
+                return [own for own in parts if own is not None]
+        return None
+
+    def _alternatives(self, most: int) -> Iterator[list[Condition]]:
+        """Yield lists of conditions on one symbol, of which one holds for all values: the shortest first."""
+        values = {own: self._values_of(own, most) for own in self._asked}
+        for own, found in sorted(values.items(), key=lambda part: len(part[1] or ())):
+            if found is not None:
+                yield [Condition("==", symbol(own) - value) for value in found]
+        divisors: dict[Symbol, int] = {}
+        for fact, _ in self.facts:
+            for atom in (*lifted(fact.over).floors, *lifted(fact.by).floors):
+                for mono, c in atom.over.terms.items() if isinstance(atom.by, int) else ():
+                    for factor in mono:
+                        if isinstance(factor, Symbol):
+                            divisors[factor] = lcm(divisors.get(factor, 1), atom.by // gcd(c, atom.by))
+        for own, by in sorted(divisors.items(), key=lambda part: part[1]):
+            if 1 < by <= most:
+                yield [Condition("%", symbol(own) - rest, by) for rest in range(by)]
+
+    @property
+    def _asked(self) -> list[Symbol]:
+        """Return the symbols on which the conditions of the case depend."""
         asked = {own for condition, _ in self.path for own in condition.names}
-        symbols = [own for name in sorted(asked) for own in _symbols(self.meanings[name])]
-        few = [own for own in symbols if self.bounds_of(own)[1] - self.bounds_of(own)[0] < most]
-        if not few or any(self.bounds_of(own)[1] >= FAR for own in symbols):
-            return None
-        least = min(few, key=lambda own: self.bounds_of(own)[1] - self.bounds_of(own)[0])
-        return Condition("==", symbol(least) - self.bounds_of(least)[0])
+        return [own for name in sorted(asked) for own in _symbols(self.meanings[name])]
+
+    def _values_of(self, own: Symbol, most: int) -> Sequence[int] | None:
+        """Return the values that a symbol may have, or None for more than so many."""
+        low, high = self.bounds_of(own)
+        if high - low < most:
+            return range(low, high + 1)
+        for fact, truth in self.facts:
+            if fact.kind == "%" and truth and isinstance(fact.over, int) and isinstance(fact.by, Polynomial):
+                alone = _alone(fact.by)
+                if alone is not None and alone[0] == own and not alone[2] and high <= MOST_DIVIDED:
+                    found = [value for value in range(max(low, 1), high + 1) if fact.holds({own.name: value})]
+                    return found if len(found) < most else None
+        return None
 
     # -- deciding --------------------------------------------------------------------------------------
 

@@ -603,7 +603,7 @@ def truth_of(kind: str, over: Quantity, by: Quantity = 1) -> bool:
     if isinstance(over, int) and isinstance(by, int):
         return Condition(kind, over, by).holds({})
     if isinstance(by, Polynomial) and is_positive(by):
-        over, by = _reduced(over, by)
+        over, by = reduced(over, by)
     asked = _plainly(Condition(kind, over, by))
     if isinstance(asked, bool):
         return asked
@@ -773,9 +773,17 @@ def smaller(one: Quantity, other: Quantity) -> Quantity:
     return -larger(-one, -other)
 
 
+def if_settled(make: Callable[[], Any]) -> Any:
+    """Return the result of a step, or None where it is refused, or takes a case or a value of a name."""
+    try:
+        return make()
+    except (LeftOpen, Stuck, LayoutError):
+        return None
+
+
 def only(first: Quantity, last: Quantity) -> Quantity:
     """Return the one number from `first` to `last`; a step that tries several takes numbers alone."""
-    if first != last:
+    if first is not last and not _decided(Condition("==", first - last)):
         no_value(f"all numbers from {first} to {last} are tried here")
     return first
 
@@ -807,11 +815,13 @@ def common_divisor(one: Quantity, other: Quantity) -> int:
     return found
 
 
-def _reduced(over: Quantity, by: Quantity) -> tuple[Quantity, Quantity]:
-    """Return a quotient without the names and the number that divide all parts of both."""
+def reduced(over: Quantity, by: Quantity) -> tuple[Quantity, Quantity]:
+    """Return two numbers without the names and the number that divide all parts of both.
+
+    >>> reduced(named("M") * named("N") * 4, named("N") * 6)
+    (2*M, 3)
+    """
     over, by = without_common(over, by)
-    if isinstance(over, int) and isinstance(by, int):
-        return over, by
     parts = [c for own in (over, by) for c in lifted(own).terms.values()]
     shared = gcd(*parts)
     return _made({mono: c // shared for mono, c in lifted(over).terms.items()}), _made(
@@ -861,6 +871,7 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
     """Return the floor of a quotient: a polynomial where the division leaves no rest, or a known one."""
     if isinstance(over, int) and isinstance(by, int):
         return over // by
+    over = _without_whole(over)
     if isinstance(by, int):
         if by == 0:
             raise ZeroDivisionError("division by 0")
@@ -887,7 +898,7 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         inner = alone[0]
         if is_whole(inner.over, inner.by):  # over / (p / q) is over q / p
             return floor_of(over * inner.by, times * inner.over)
-    fewer, lower = _reduced(over, by)
+    fewer, lower = reduced(over, by)
     if isinstance(lower, int) or lower.key != by.key:
         return floor_of(fewer, lower)
     lead, rest = _led(over, by)
@@ -907,6 +918,16 @@ def floor_of(over: Quantity, by: Quantity) -> Quantity:
         quotient: Quantity = lead + Polynomial({(Quotient(rest, by),): 1})
         return quotient
     no_value(f"this divides {rest} by {by}, and the names have no values")
+
+
+def _without_whole(value: Quantity) -> Quantity:
+    """Return a number in which q floor(p / q) is p, where facts tell that q divides p."""
+    for atom in lifted(value).floors:
+        if isinstance(atom.by, int) and is_whole(atom.over, atom.by):
+            times, others = _split(lifted(value), atom)
+            whole, rest = _parted(times, atom.by)
+            value = whole * atom.over + rest * Polynomial({(atom,): 1}) + others
+    return value
 
 
 def _without_constant(over: Quantity, by: Quantity) -> Quantity | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from math import gcd
 
-from tilewise.core.polynomials import is_named, larger, only, smaller
+from tilewise.core.polynomials import is_named, is_whole, larger, no_value, only, smaller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ Vec = tuple[int, ...]
 Range = tuple[int, int]
 
 DEFAULT_BUDGET = 200_000
+MOST_LISTED = 8
+"""Digits of one level whose step has names, at most."""
 
 
 class BudgetSpent(Exception):
@@ -104,13 +106,14 @@ class Suffixes:
         self.has_names = any(type(number) is not int for number in chain(*vectors, *ranges))
         self.larger: Any = larger if self.has_names else max
         self.smaller: Any = smaller if self.has_names else min
-        divisor = _divisor if self.has_names else gcd
+        self.divisor: Any = _known_divisor if self.has_names else gcd
+        self.inverse: Any = _known_inverse if self.has_names else _inverse
         lows, highs, gcds = [(0,) * dimension], [(0,) * dimension], [(0,) * dimension]
         for vector, (a, b) in zip(reversed(vectors), reversed(ranges), strict=True):
             ends = [sorted((a * v, b * v)) for v in vector]
             lows.append(tuple(e[0] + w for e, w in zip(ends, lows[-1], strict=True)))
             highs.append(tuple(e[1] + w for e, w in zip(ends, highs[-1], strict=True)))
-            gcds.append(tuple(map(divisor, vector, gcds[-1])))
+            gcds.append(tuple(map(self.divisor, vector, gcds[-1])))
         self.lows, self.highs, self.gcds = lows[::-1], highs[::-1], gcds[::-1]
 
     def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> range | tuple[int, ...]:
@@ -136,23 +139,51 @@ class Suffixes:
                 least, most = most, least
             first, last = self.larger(first, -(-least // v)), self.smaller(last, most // v)
             if a == b and g > 1:
-                common = gcd(v, g)
+                common = self.divisor(v, g)
                 if (a - r) % common:
                     return range(0)
-                if g // common > step:
+                if g // common > step and (inverse := self.inverse(v // common, g // common)):
                     step = g // common
-                    residue = (a - r) // common * pow(v // common, -1, step) % step
+                    residue = (a - r) // common * inverse % step
         first += (residue - first) % step
-        if self.has_names and (is_named(first) or is_named(last)):
-            return () if first > last else (only(first, last),)  # type: ignore[return-value]
+        if self.has_names and any(map(is_named, (first, last, step))):
+            return _listed(first, last, step)
         return range(first, last + 1, step)
 
 
-def _divisor(one: int, other: int) -> int:
-    """Return a number that divides both: the largest, where neither has a name."""
-    if is_named(one) or is_named(other):
-        return 1 if one and other else one + other
-    return gcd(one, other)
+def _inverse(number: int, by: int) -> int:
+    """Return the inverse of a number modulo another one."""
+    return pow(number, -1, by)
+
+
+def _known_divisor(one: int, other: int) -> int:
+    """Return a number that divides both, names in them: one of the two, or 1; the largest without names."""
+    if not (one and other):
+        return one + other
+    if not (is_named(one) or is_named(other)):
+        return gcd(one, other)
+    return next((own for own in (one, other) if is_whole(one, own) and is_whole(other, own)), 1)
+
+
+def _known_inverse(number: int, by: int) -> int:
+    """Return the inverse of a number modulo another one, names in them; 0 where none is known."""
+    return next((sign for sign in (1, -1) if is_whole(number - sign, by)), 0)
+
+
+def _listed(first: int, last: int, step: int) -> tuple[int, ...]:
+    """Return the numbers from `first` to `last`, names in them; a step of this takes their values if many."""
+    if first > last:
+        return ()
+    if not is_named(step):
+        if is_named(last - first):
+            return (only(first, last),)  # type: ignore[return-value]
+        return tuple([first + more for more in range(0, last - first + 1, step)])
+    listed = [first]
+    while listed[-1] + step <= last:
+        listed.append(listed[-1] + step)
+        if len(listed) > MOST_LISTED:
+            no_value(f"all numbers from {first} to {last} are tried here")
+    return tuple(listed)
 
 
 def _from_zero_outward(digits: range | tuple[int, ...]) -> Iterator[int]:

@@ -22,7 +22,7 @@ from tilewise.core.bits import Bits, affine_map
 from tilewise.core.digits import value
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import is_named as has_names
-from tilewise.core.polynomials import rest_of
+from tilewise.core.polynomials import lifted, rest_of
 from tilewise.core.shapes import leaves
 from tilewise.core.swizzles import apply_chain, period_of
 from tilewise.hardware.limits import LANES
@@ -219,15 +219,27 @@ def stand_ins(addresses: Sequence[Any], together: int) -> list[int]:
     postcondition  each has the rest of its address in a line; two are in one block iff their addresses are
     """
     starts: dict[int, list[Any]] = {}
+    numbers: dict[tuple[int, Any], int] = {}
+    zeros: dict[Any, bool] = {}
+
+    def is_zero(apart: Any) -> bool:
+        written = lifted(apart).key
+        if written not in zeros:
+            zeros[written] = bool(apart == 0)
+        return zeros[written]
+
     found = []
     for address in addresses:
         rest = rest_of(address, LINE)
-        lines = starts.setdefault(rest // together, [])
-        line = address - rest
-        number = next((number for number, own in enumerate(lines) if line == own), len(lines))
-        if number == len(lines):
-            lines.append(line)
-        found.append(number * LINE + rest)
+        block, line = rest // together, address - rest
+        written = block, lifted(line).key
+        if written not in numbers:
+            lines = starts.setdefault(block, [])
+            same = (number for number, own in enumerate(lines) if is_zero(line - own))
+            numbers[written] = next(same, len(lines))
+            if numbers[written] == len(lines):
+                lines.append(line)
+        found.append(numbers[written] * LINE + rest)
     return found
 
 

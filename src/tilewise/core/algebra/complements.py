@@ -14,7 +14,6 @@ a step nor an offset matters: a step downwards fills the same interval, and an o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from tilewise.core import orders
@@ -24,6 +23,7 @@ from tilewise.core.errors import Refused
 from tilewise.core.facts import plain_extremes
 from tilewise.core.integers import as_extent
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.polynomials import if_settled
 from tilewise.core.shapes import all_extents
 from tilewise.core.vectors import ZERO, along
 
@@ -72,11 +72,14 @@ def complement(
         return _complement(layout, size, weak, round_up)
     except Refused as no:
         if no.code == "TW506" and not (weak or round_up) and size is not None:
-            with suppress(Refused):
-                more = _complement(layout, size, weak, True)
-                end = 1 + reach(image_of(more)[1]) + reach(image_of(layout)[1])
-                no.hint = f"round_up=True fills [0, {end}), as CuTe does: {more}"
+            no.hint = if_settled(lambda: _rounded_up(layout, size)) or no.hint
         raise
+
+
+def _rounded_up(layout: Layout, size: SupportsIndex) -> str:
+    more = _complement(layout, size, False, True)
+    end = 1 + reach(image_of(more)[1]) + reach(image_of(layout)[1])
+    return f"round_up=True fills [0, {end}), as CuTe does: {more}"
 
 
 @orders.by_flat
@@ -191,23 +194,28 @@ def _untiled(tiling: Tiling, steps: list[Step], size: int | None) -> Refused:
     All translates before that place are forced. A translate there would meet the broken step, or run past
     the size; if larger steps meet earlier still, the tiling ended before.
     """
-    block, end = tiling.block, tiling.end
-    free = []
-    if end:
-        reason = f"smaller steps fill {block} places, and step {end} is no multiple of that"
-        inside = end < block  # then some translate that fills the block meets it
-        below = reach(step for step in steps if step[0] < end)
-        free.append(reach(tiling.repeats) if inside else _first_start(tiling, end - below))
+    if tiling.end:
+        reason = f"smaller steps fill {tiling.block} places, and step {tiling.end} is no multiple of that"
     else:
-        reason = f"they fill {block} places at a time"
-    if size is not None:
-        free.append(_first_start(tiling, size - reach(steps)))
+        reason = f"they fill {tiling.block} places at a time"
     return Refused(
         "TW506",
         f"no translates fill {'an interval' if size is None else f'[0, {size})'}: {reason}",
-        witness=min(free),
+        witness=if_settled(lambda: _ended_by(tiling, steps, size)),
         hint="weak=True gives translates that do not overlap, and may leave holes",
     )
+
+
+def _ended_by(tiling: Tiling, steps: list[Step], size: int | None) -> int:
+    """Return a place by which the tiling has ended."""
+    free = []
+    if end := tiling.end:
+        inside = end < tiling.block  # then some translate that fills the block meets it
+        below = reach(step for step in steps if step[0] < end)
+        free.append(reach(tiling.repeats) if inside else _first_start(tiling, end - below))
+    if size is not None:
+        free.append(_first_start(tiling, size - reach(steps)))
+    return min(free)
 
 
 def _first_start(tiling: Tiling, bound: int) -> int:

@@ -43,6 +43,7 @@ from tilewise.core.digits import Digit, clash, in_runs, number, place_values
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.polynomials import is_named
 from tilewise.core.shapes import Mode, leaves, refined_mode
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import ZERO, Vector, as_vector
@@ -287,11 +288,36 @@ class _Question:
                 forms[j] = {place: w for place, w in forms[j].items() if w or place == 1}
                 if not is_chain(forms[j], run.extent):
                     doubtful.add(j)
+            if self._has_names():
+                self._refuse_at_one_level(forms, failures, doubtful)
             for j in sorted(doubtful):  # levels alone leave these open, since they may cancel one another
                 forms[j] = self._settled_digit(j, forms[j])
             if failures:
                 self._settle_carries(forms, [(i, f.place) for i, f in failures if f.digit is None])
         return forms
+
+    def _has_names(self) -> bool:
+        numbers = (*self.start, *(n for run in self.runs for n in (run.extent, *run.step)))
+        return any(map(is_named, numbers)) or any(
+            is_named(n) for part in self.maps for n in (*part.places, *part.strides)
+        )
+
+    def _refuse_at_one_level(
+        self, forms: list[Form], failures: list[tuple[int, Failure]], doubtful: set[int]
+    ) -> None:
+        """Refuse where a digit or a carry fails at one level alone: no other level cancels that.
+
+        Steps into the multiples of p are no sum of such steps for other places. So a form whose places are no
+        chain is no layout, and neither is one level that wraps unevenly beside levels that are linear.
+        """
+        for j in sorted(doubtful):
+            uneven = [failure for _, failure in failures if failure.digit == j]
+            if not uneven or (len(uneven) == 1 and forms[j].keys() == {1}):
+                where = f"digit {j} of B wraps unevenly" if j < self.own else "a copy of B wraps unevenly"
+                raise Refused("TW501", f"{where} in A, as no layout does", hint=_ELSEWHERE)
+        if not doubtful and len(failures) == 1:
+            ((_, carry),) = failures
+            raise Refused("TW501", f"the digits of B carry in A, at place {carry.place}", hint=_ELSEWHERE)
 
     def _settled_digit(self, j: int, form: Form) -> Form:
         run = self.runs[j]
@@ -299,8 +325,9 @@ class _Question:
         def values(x: int) -> int:
             return self.value([c + x * step for c, step in zip(self.start, run.step, strict=True)])
 
-        found = broken(values, run.extent, self._telling(run, form))
-        if found is None and run.extent <= MAX_LISTED:
+        is_short = not is_named(run.extent) and run.extent <= MAX_LISTED
+        found = None if self._has_names() else broken(values, run.extent, self._telling(run, form))
+        if found is None and is_short:
             reached, positions, listed = beginning([values(x) for x in range(run.extent)])
             if reached == run.extent:
                 return listed
@@ -338,7 +365,8 @@ class _Question:
             digits = [(run.extent, run.step[i]) for run in self.runs]
             for corner in carrying(self.maps[i], self.start[i], digits, place):
                 self._check_corner(forms, corner)
-        if prod([run.extent for run in self.runs]) > MAX_LISTED:
+        count = prod([run.extent for run in self.runs])
+        if is_named(count) or count > MAX_LISTED:
             raise NotDecided("whether the digits of B carry in A was not decided within the bound")
         for box in product(*(range(run.extent) for run in self.runs)):
             self._check_corner(forms, box)

@@ -34,6 +34,7 @@ from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import if_settled
 from tilewise.core.shapes import as_shape, leaves, one_mode, size_of, spell
 from tilewise.core.vectors import ZERO, Vector, along
 
@@ -541,9 +542,8 @@ def _in_tiles(layout: Layout, tiler: Any) -> Layout:
 def _padded(layout: Layout, inner: Layout) -> str:
     """Return the advice for tiles that do not fill a layout: CuTe takes tiles that run over its end."""
     advice = "choose a tiler that repeats evenly, or pad the layout"
-    try:
-        rest = complement(inner, layout.size, round_up=True)
-    except Refused:
+    rest = if_settled(lambda: complement(inner, layout.size, round_up=True))
+    if rest is None:
         return f"{advice}: no tile is cut off or run over"
     reached = rest.size * inner.size
     return f"{advice} to {reached} elements: CuTe goes on to there, with the complement {rest}"
