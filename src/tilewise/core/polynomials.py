@@ -774,10 +774,15 @@ def smaller(one: Quantity, other: Quantity) -> Quantity:
 
 
 def if_settled(make: Callable[[], Any]) -> Any:
-    """Return the result of a step, or None where it is refused, or takes a case or a value of a name."""
+    """Return the result of a step, or None where it is refused, or takes more than a bound of one name."""
     try:
         return make()
-    except (LeftOpen, Stuck, LayoutError):
+    except LeftOpen as open_:
+        asked = open_.condition
+        if asked.kind == ">=" and len(asked.names) == 1 and not _has_floor(asked):
+            raise
+        return None
+    except (Stuck, LayoutError):
         return None
 
 
