@@ -223,7 +223,10 @@ def run(seeds: range) -> tuple[Counter[tuple[str, bool, str]], list[str]]:
     faults = []
     for seed in seeds:
         question = drawn(seed)
-        state, words = fault(question)
+        try:
+            state, words = fault(question)
+        except Exception as raised:  # the other questions go on
+            state, words = "wrong", f"{question}: {raised!r}"
         counts[question.command, question.is_plain, state] += 1
         faults += [f"{seed}: {words}"] if words else []
     return counts, faults

@@ -12,7 +12,7 @@ from tilewise import info, same
 from tilewise.core.cases import cases
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NOTHING, NameFacts
-from tilewise.core.polynomials import given, is_named
+from tilewise.core.polynomials import Condition, given, is_named, named
 from tilewise.notation.facts import read_facts
 from tilewise.questions.algebra import algebra
 
@@ -150,3 +150,21 @@ def test_rests_by_the_divisor_of_a_floor_decide_a_case() -> None:
         no = m > 256 or (m > 4 and m % 4 != 0)
         report = algebra("compose", ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"], let={"M": m})
         assert report.answer is not no
+
+
+def test_a_divisor_of_a_number_is_taken_value_by_value() -> None:
+    def ask(known: NameFacts) -> Any:
+        value = known.meanings["M"]
+        if is_named(value):
+            raise NotDecided("a step of numbers")
+        return value
+
+    divisors = NOTHING.with_names("M").with_fact(Condition("%", 1152, named("M")), asked=True)
+    assert divisors is not None
+    found = cases(ask, divisors)
+    assert [case.answer for case in found] == [value for value in range(1, 1153) if 1152 % value == 0]
+    halves = divisors.with_fact(Condition("%", named("M"), 2))
+    assert halves is not None
+    assert [case.answer for case in cases(ask, halves)] == [
+        value for value in range(2, 1153, 2) if 1152 % value == 0
+    ]

@@ -80,8 +80,8 @@ def cases(
         if not isinstance(case.error, NotDecided):
             whole.append(case)
             continue
-        apart = case.known.apart(MOST_PARTS)
-        parts = None if apart is None else _cases(ask, apart[::-1], room, in_parts=True)
+        apart = _parts(case.known)
+        parts = None if apart is None else _cases(ask, apart, room, in_parts=True)
         if parts is None:
             parts = [replace(case, example=_example_of_no(ask, case.known, is_no))]
         whole += parts
@@ -121,15 +121,24 @@ def _cases(
         finally:
             left -= effort.taken
         if in_parts and isinstance(error, NotDecided):
-            apart = facts.apart(MOST_PARTS)
+            apart = _parts(facts)
             if apart is None:
                 return None
-            waiting += apart[::-1]
+            waiting += apart
             continue
         found.append(Case(facts, answer, error))
         if len(found) + len(waiting) > most:
             break
     return None
+
+
+def _parts(facts: NameFacts) -> list[NameFacts] | None:
+    """Return the facts of parts of a case, the last first; None where it has no few parts."""
+    try:
+        apart = facts.apart(MOST_PARTS)
+    except RecursionError:
+        return None
+    return None if apart is None else apart[::-1]
 
 
 def _example_of_no(

@@ -124,7 +124,7 @@ class NameFacts:
     def _alternatives(self, most: int) -> Iterator[list[Condition]]:
         """Yield lists of conditions on one symbol, of which one holds for all values: the shortest first."""
         values = {own: self._values_of(own, most) for own in self._asked}
-        for own, found in sorted(values.items(), key=lambda part: len(part[1] or ())):
+        for own, found in sorted(values.items(), key=lambda part: (len(part[1] or ()), str(part[0]))):
             if found is not None:
                 yield [Condition("==", symbol(own) - value) for value in found]
         divisors: dict[Symbol, int] = {}
@@ -134,7 +134,7 @@ class NameFacts:
                     for factor in mono:
                         if isinstance(factor, Symbol):
                             divisors[factor] = lcm(divisors.get(factor, 1), atom.by // gcd(c, atom.by))
-        for own, by in sorted(divisors.items(), key=lambda part: part[1]):
+        for own, by in sorted(divisors.items(), key=lambda part: (part[1], str(part[0]))):
             if 1 < by <= most:
                 yield [Condition("%", symbol(own) - rest, by) for rest in range(by)]
 
@@ -150,11 +150,13 @@ class NameFacts:
         if high - low < most:
             return range(low, high + 1)
         for fact, truth in self.facts:
-            if fact.kind == "%" and truth and isinstance(fact.over, int) and isinstance(fact.by, Polynomial):
-                alone = _alone(fact.by)
-                if alone is not None and alone[0] == own and not alone[2] and high <= MOST_DIVIDED:
-                    found = [value for value in range(max(low, 1), high + 1) if fact.holds({own.name: value})]
-                    return found if len(found) < most else None
+            divisor, times, constant = _alone(fact.by) or (None, 0, 0)
+            if not (fact.kind == "%" and truth and isinstance(fact.over, int) and divisor == own):
+                continue
+            high = min(high, abs(fact.over // times))
+            if constant == 0 <= low and high <= MOST_DIVIDED:
+                found = [one for one in range(max(low, 1), high + 1) if fact.over % (times * one) == 0]
+                return found if len(found) <= most else None
         return None
 
     # -- deciding --------------------------------------------------------------------------------------
