@@ -82,6 +82,24 @@ def test_one_kernel_makes_all_moves_of_a_class(called: str, size: int, times) ->
         check(found, values)
 
 
+@pytest.mark.parametrize("called", CLASSES)
+def test_shapes_of_whole_tiles_have_a_kernel_without_edges(called: str, times) -> None:
+    source, target, dtype = CLASSES[called]
+    try:
+        found = shapes_plan(source, target, dtype, size=TYPICAL[0])
+    except NotDecided:
+        return
+    whole = found.of_whole_tiles
+    if whole is None:
+        assert called.endswith("begin anywhere")  # an odd extent is no multiple of a tile's
+        return
+    for values in values_of(whole, times(2)):
+        assert found.fits(values)
+        check(whole, values)
+    if called.startswith("turned"):
+        assert len(whole.kernel) < 0.7 * len(found.kernel)
+
+
 def drawn(rng: Random) -> tuple[Layout, Layout, str]:
     """Return a random permutation of modes, some of them names, with pitches and offsets."""
     names = [

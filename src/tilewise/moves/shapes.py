@@ -18,7 +18,7 @@ from tilewise.codegen.names import checked
 from tilewise.codegen.parts.template import check_free
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int
-from tilewise.core.known import NOTHING, with_all
+from tilewise.core.known import NOTHING, NameFacts, with_all
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import (
     Condition,
@@ -61,7 +61,7 @@ TYPICAL = (SMALL // 4, MIDDLE // 2, 4 * MIDDLE_WHOLE)
 LIMITS = (SMALL, MIDDLE_WHOLE)
 """Bytes from which on a tensor is no small one, and from which on it is a large one."""
 
-DIVISORS = (128, 64, 32, 16, 8, 4, 2)
+DIVISORS = (1024, 512, 256, 128, 64, 32, 16, 8, 4, 2)
 """Divisors of a number that its word in the kernel's text keeps."""
 
 WHOLE = 128
@@ -96,10 +96,14 @@ class ShapesPlan:
     """The bytes of the source and of the target."""
     fills: bool
     """True if the target has places that no element takes."""
+    size: int
+    """The bytes of a tensor for which the tile is chosen."""
     blocks: Quantity = 0
     """The blocks of a launch."""
     limits: tuple[tuple[Quantity, int], ...] = ()
     """Numbers that the kernel counts in 32 bits, each with the most that it may be."""
+    edges: tuple[tuple[Quantity, int], ...] = ()
+    """Extents that vary, each with that of a tile: where no tile is cut, the first is a multiple."""
     text: str = field(default="", compare=False)
 
     checked, fill_from = False, 0
@@ -170,15 +174,26 @@ class ShapesPlan:
 
     def sized(self, size_class: int) -> ShapesPlan:
         """Return the plan whose tile is for tensors of that size."""
-        with given(self.facts):
+        return self._again(self.facts, TYPICAL[size_class])
+
+    def _again(self, facts: Facts, size: int) -> ShapesPlan:
+        with given(facts):
             return shapes_plan(
                 *self.layouts,
                 self.dtype,
                 device=self.device,
                 fill=self.fill,
                 aligned=self.aligned,
-                size=TYPICAL[size_class],
+                size=size,
             )
+
+    @property
+    def of_whole_tiles(self) -> ShapesPlan | None:
+        """Return the plan for the shapes that whole tiles fill, or None if there are none."""
+        facts: NameFacts | None = cast(NameFacts, self.facts)
+        for extent, by in self.edges:
+            facts = facts and facts.with_fact(Condition("%", extent, by))
+        return None if facts is None else self._again(facts, self.size)
 
     # -- for values --------------------------------------------------------------------------------
 
@@ -222,6 +237,10 @@ class ShapesPlan:
         """Return True if the kernel counts as far as these values need; beyond, each has its own kernel."""
         small = all(valued(number, values) <= most for number, most in self.limits)
         return small and self.blocks_of(values) <= BLOCKS
+
+    def fits(self, values: Mapping[str, int]) -> bool:
+        """Return True if whole tiles fill the shape of these values."""
+        return all(valued(extent, values) % by == 0 for extent, by in self.edges)
 
     # -- what it says ------------------------------------------------------------------------------
 
@@ -314,6 +333,7 @@ def shapes_plan(
             way=_way(typical, pair),
             sizes=(read, written),
             fills=not is_same(after.size * element.bits, written * 8),
+            size=size,
         )
         way = made.way
         if isinstance(way, Bulk):
@@ -322,6 +342,11 @@ def shapes_plan(
             made,
             blocks=_blocks(way, pair),
             limits=_limits(way, pair),
+            edges=tuple(
+                (own.extent, way.extents[i])
+                for i, own in enumerate(pair.digits or ())
+                if is_named(own.extent) and way.extents[i] > 1
+            ),
             text=_text(way, pair, typical, made.names),
         )
 
@@ -447,7 +472,7 @@ def _limits(way: Tile, pair: Pair) -> tuple[tuple[Quantity, int], ...]:
             if is_named(number):
                 _, before = found.get(str(number), (number, most))
                 found[str(number)] = number, min(most, before)
-            elif number is own.extent and number > most:
+            elif abs(number) > most:
                 raise NotDecided(f"{number} elements of a digit are too many for 32 bits", hint=_HINT)
     return tuple(found.values())
 

@@ -269,13 +269,13 @@ class Bound:
 class BoundShapes:
     """A plan for all shapes that is ready to run; called with a source, and a value for each name.
 
-    Small shapes, those of middle size and large ones have one kernel each.
+    Small shapes, those of middle size and large ones have one kernel each, and one for shapes of whole tiles.
     """
 
     def __init__(self, plan: ShapesPlan) -> None:
         self.plan = plan
         self._shapes: dict[tuple[tuple[str, int], ...], Bound] = {}
-        self._sized: dict[int, ShapesPlan] = {}
+        self._sized: dict[int, tuple[ShapesPlan, ShapesPlan | None]] = {}
 
     def __call__(self, x: Any, let: Mapping[str, int], out: Any = None, *, stream: Any = None) -> Any:
         """Return the result in new storage, or in `out`, as a plan of the shape does."""
@@ -288,21 +288,28 @@ class BoundShapes:
         if found is None:
             values = self.plan.admitted(let)
             own = self.plan.of(values)
-            found = _OfShape(own, self.sized(own.sizes[0]), values)
+            found = _OfShape(own, self._plan_of(own, values), values)
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
             self._shapes[key] = found
         return found
 
-    def sized(self, size: int) -> ShapesPlan:
-        """Return the plan whose tile is for tensors of so many bytes."""
-        place = self.plan.size_class(size)
+    def _plan_of(self, own: Plan, values: Mapping[str, int]) -> ShapesPlan:
+        """Return the plan whose tile is for tensors of that size, with edges only if a tile is cut."""
+        place = self.plan.size_class(own.sizes[0])
         if place not in self._sized:
             try:
-                self._sized[place] = self.plan.sized(place)
+                sized = self.plan.sized(place)
             except NotDecided:  # a small tile would not fit all: the given one does
-                self._sized[place] = self.plan
-        return self._sized[place]
+                sized = self.plan
+            self._sized[place] = sized, None
+        sized, whole = self._sized[place]
+        if not sized.fits(values):
+            return sized
+        if whole is None:
+            whole = sized.of_whole_tiles or sized
+            self._sized[place] = sized, whole
+        return whole
 
     def __repr__(self) -> str:
         return f"<BoundShapes of {self.plan!r}>"

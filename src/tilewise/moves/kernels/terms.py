@@ -44,11 +44,17 @@ class Terms:
 
     # -- addresses ---------------------------------------------------------------------------------
 
-    def term(self, name: str, step: int) -> str:
-        wide = f"{cast(self.wide)}{name}"
-        if is_named(step):  # counted in 32 bits, and multiplied to 64
-            return f"{wide} * ({step})"
-        return wide if step == 1 else f"{wide} * {step}"
+    def term(self, name: str, step: int, within: bool = False) -> str:
+        """Return a digit times its step; `within` a tile, where sizes are names, both count in 32 bits."""
+        digit = name if within and self.pair.has_names else f"{cast(self.wide)}{name}"
+        if is_named(step):
+            return f"{digit} * ({step})"
+        return digit if step == 1 else f"{digit} * {step}"
+
+    @property
+    def run(self) -> str:
+        """Return the begin of a run of the target: where sizes are names, `run` counts from the tile's."""
+        return "into + run" if self.pair.has_names else "run"
 
     def begin(self, name: str, side: Side, before: int = 0) -> str:
         """Return the byte of a side, less some elements, where the tile begins."""

@@ -205,7 +205,7 @@ class TileKernel(Elements):
         """Yield lines that read a vector of the source to registers."""
         tile, unit, guarded = self.tile, self.unit, value == "one"
         names = {i: f"q{i}" if guarded else self.there(i) for i in tile.rows}
-        terms = ["from", *(self.term(name, self.digits[i].read * unit) for i, name in names.items())]
+        terms = ["from", *(self.term(name, self.digits[i].read * unit, True) for i, name in names.items())]
         if tile.read_shift:
             yield f"    {self.wide} place = {' + '.join(terms)};"
             yield f"    const int lead = {self.in_sector('source', 'place')};"
@@ -331,12 +331,15 @@ class TileKernel(Elements):
         beyond = [f"{names[i]} >= {self.left(i)}" for i in extents if i in tile.ragged and tested]
         if beyond:
             yield f"    if ({' || '.join(beyond)}) continue;"
-        terms = [self.term(names[i], self.digits[i].write * unit) for i in extents]
-        yield f"    const {self.wide} run = {added('into', *terms)};"
-        back = f" - {self._elements_in_sector('run')}" if tile.write_shift else ""
+        terms = [self.term(names[i], self.digits[i].write * unit, True) for i in extents]
+        if self.pair.has_names:
+            yield f"    const int run = {added(*terms)};"
+        else:
+            yield f"    const {self.wide} run = {added('into', *terms)};"
+        back = f" - {self._elements_in_sector(self.run)}" if tile.write_shift else ""
         yield f"    const int k = c * {tile.vector}{back};"
         if tile.uneven:
-            end = self._elements_in_sector(f"run + {tile.run_elements * unit}")
+            end = self._elements_in_sector(f"{self.run} + {tile.run_elements * unit}")
             yield f"    if (k >= {tile.run_elements} - {end}) continue;"
         if tile.words > 1:
             yield from self._turned(tested)
@@ -360,7 +363,7 @@ class TileKernel(Elements):
         else:
             yield from texts.PACKED[unit].splitlines()
             yield from ["    out = in_order(out, first);"] if self.tile.stagger else []
-        yield from self._put("out", f"run + k * {unit}", tested)
+        yield from self._put("out", f"{self.run} + k * {unit}", tested)
 
     def _packed_halves(self) -> Iterator[str]:
         """Yield lines that join elements of 4 bits: two in a byte, four bytes in a word, and two words."""
@@ -388,7 +391,7 @@ class TileKernel(Elements):
             yield f"    const u32 w{place} = {value};"
         yield from texts.TURNED[words].splitlines()
         for j in range(words):
-            to = added("run", f"k * {self.unit}", j * self.digits[inner].write * self.unit)
+            to = added(self.run, f"k * {self.unit}", j * self.digits[inner].write * self.unit)
             yield "    {"
             yield from indented(self._put(f"out{j}", to, tested, {inner: f"(j + {j})"}))
             yield "    }"
