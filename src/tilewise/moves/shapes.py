@@ -189,7 +189,7 @@ class ShapesPlan:
 
     @property
     def of_whole_tiles(self) -> ShapesPlan | None:
-        """Return the plan for the shapes that whole tiles fill, or None if there are none."""
+        """Return the plan for the shapes that whole tiles fill, or None if the facts exclude them."""
         facts: NameFacts | None = cast(NameFacts, self.facts)
         for extent, by in self.edges:
             facts = facts and facts.with_fact(Condition("%", extent, by))
