@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tilewise import LayoutError, S, coalesce, info, name, same
-from tilewise.core.known import NOTHING
-from tilewise.core.polynomials import Condition, named
+from tilewise import LayoutError, NotDecided, S, coalesce, info, name, same
+from tilewise.core.cases import cases
+from tilewise.core.known import NOTHING, NameFacts, known_of
+from tilewise.core.polynomials import Condition, is_named, named, truth_of
 from tilewise.notation.facts import read_facts
 from tilewise.questions.algebra import algebra
 from tilewise.questions.code import code
@@ -111,3 +112,42 @@ def test_a_divisor_that_has_a_name_in_it_does_not_replace_the_name() -> None:
 def test_a_quotient_by_what_is_0_in_a_case_is_no_traceback() -> None:
     report = info("S[(8, 64*M) : (64*M, N)]", where="M, N")
     assert report.contents["cases"]
+
+
+def test_weights_of_places_that_may_be_one_cancel() -> None:
+    """Answer for M = 3, where two levels of A wrap together and cancel."""
+    outer = "S[((24, 2), (24, 6), (24, M)) : ((M, 0), (-1, 0), (1, 0))]"
+    layouts = [outer, "S[12*M : 1@bx + 2@by + 1@bz]"]
+    report = algebra("compose", layouts, modes="bx,by,bz", where="M >= 2")
+    assert report.contents["if"] == "M == 3"
+    for m in range(2, 7):
+        answer = algebra("compose", layouts, modes="bx,by,bz", let={"M": m}).answer
+        assert (answer is False) is (m != 3)
+
+
+def test_a_divisor_of_a_number_may_be_a_part_of_a_name_or_below_0() -> None:
+    report = algebra(
+        "logical_divide",
+        ["S[(192, N, 64) : (7, 64, 2)]", "S[M : 1]"],
+        where="M % 8 == 0, M >= 8, M <= 2048, N >= 1",
+    )
+    assert report.answer is False
+
+    def ask(known: NameFacts) -> int:
+        value = known.meanings["M"]
+        if is_named(value):
+            assert truth_of("%", 12, value)
+            raise NotDecided("a step of numbers")
+        assert isinstance(value, int)
+        return value
+
+    found = [case.answer for case in cases(ask, known_of([name("M", least=-100, most=100)]))]
+    assert {*found} >= {-12, -6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 12}
+
+
+def test_a_divisor_of_a_number_is_a_fact() -> None:
+    known = read_facts("M, 64 % M == 0")
+    assert [case for case in known.said if case[0].kind == "%"]
+    assert all(64 % values["M"] == 0 for values in known.values(6))
+    with pytest.raises(LayoutError, match="never so"):
+        read_facts("64 % 3 == 0")

@@ -7,7 +7,7 @@ the same code that numbers take, and its answer holds for all values that take t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilewise.core.errors import LayoutError, NotDecided
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 MOST = 128
 """The most cases of one question."""
 MOST_RUNS = 400
+"""The most runs of one question for all values, and again for parts of cases that are not decided."""
 MOST_PARTS = 32
 """The most values of a name, or rests, that are taken one by one where the answer is not decided for all."""
 MOST_TRIED = 10_000
 """Bounds of polynomials that one question takes, at most."""
 EVERY, LEAST_TRIED = 4, 100
 """The part of those left that one case may take, as 1 / 4, and bounds that each may take."""
+MOST_TOLD = 300_000
+"""Bounds of polynomials that are taken to tell the cases of one question in few words."""
 MOST_EXAMPLES = 40
 """The most values that are tried for a no, where the answer is not decided for all."""
 _NO_STEP = (
@@ -64,24 +67,24 @@ def cases(
     """Return the cases of a question; `ask` is run with the facts of each.
 
     A refusal is a no, and so is an answer of which `is_no` is true. A case that is not decided falls apart
-    into values or rests of a name, where these decide all of it.
+    into values or rests of a name, where these decide all of it; any other gets an example of a no.
 
     refused  TW303 for more than `MOST` cases
     """
-    found = _cases(ask, [known], MOST)
+    found = _cases(ask, [known], MOST, iter(range(MOST_RUNS)))
     if found is None:
         raise NotDecided(
             f"the answer has more than {MOST} cases",
             hint="say more about the names, such as --where 'M % 64 == 0, M >= 64'",
         )
     whole: list[Case] = []
-    room = MOST - len(found)
+    room, runs = MOST - len(found), iter(range(MOST_RUNS))
     for case in found:
         if not isinstance(case.error, NotDecided):
             whole.append(case)
             continue
         apart = _parts(case.known)
-        parts = None if apart is None else _cases(ask, apart, room, in_parts=True)
+        parts = None if apart is None else _cases(ask, apart, room + 1, runs, in_parts=True)
         if parts is None:
             parts = [replace(case, example=_example_of_no(ask, case.known, is_no))]
         whole += parts
@@ -90,15 +93,19 @@ def cases(
 
 
 def _cases(
-    ask: Callable[[NameFacts], Any], waiting: list[NameFacts], most: int, in_parts: bool = False
+    ask: Callable[[NameFacts], Any],
+    waiting: list[NameFacts],
+    most: int,
+    runs: Iterator[int],
+    in_parts: bool = False,
 ) -> list[Case] | None:
-    """Return the cases, or None for too many.
+    """Return the cases, or None for too many, or for more runs than are left.
 
     With `in_parts`, one that is not decided falls apart; the result is None where it has no few parts.
     """
     found: list[Case] = []
     left = MOST_TRIED
-    for _ in range(MOST_RUNS):
+    for _ in runs:
         if not waiting:
             return found
         facts = waiting.pop()
@@ -186,18 +193,11 @@ def conditions(found: Sequence[Case], wanted: Iterable[Case]) -> list[list[tuple
     """
     chosen = [*wanted]
     others = [case for case in found if all(case is not own for own in chosen)]
-    alternatives = _alternatives(found, chosen, others)
-    if len(alternatives) > 1 and others:
-        opposite = _alternatives(found, others, chosen)
-        if len(opposite) == 1 and len(opposite[0]) == 1:
-            ((condition, truth),) = opposite[0]
-            return [[(condition, not truth)]]
-    return alternatives
-
-
-def _alternatives(
-    found: Sequence[Case], chosen: Sequence[Case], others: Sequence[Case]
-) -> list[list[tuple[Condition, bool]]]:
+    if len(chosen) > 1:
+        for condition, truth in others[0].path if others else ():
+            tells = all(_truth_of(case.known, condition) is truth for case in others)
+            if tells and not any(_admits([(condition, truth)], case) for case in chosen):
+                return [_without_implied(found[0].known.anew, [(condition, not truth)])]
     alternatives: list[list[tuple[Condition, bool]]] = []
     for case in chosen:
         kept = [*case.path]
@@ -216,32 +216,32 @@ def _alternatives(
     return [_without_implied(known, own) for own in least]
 
 
-def _with(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> NameFacts | None:
-    """Return what is known where conditions hold, or None where they exclude one another."""
-    found: NameFacts | None = known
-    try:
-        for condition, truth in parts:
-            found = found and found.with_fact(condition, truth)
-    except ZeroDivisionError:  # a condition on a quotient, where the divisor is 0
-        return None
-    return found
-
-
 def _implies(
     known: NameFacts, parts: Sequence[tuple[Condition, bool]], others: Sequence[tuple[Condition, bool]]
 ) -> bool:
     """Return True if all values that fulfil some conditions are shown to fulfil others."""
-    facts = _with(known, parts)
-    if facts is None:
-        return True
-    return all(facts.truth_of(condition) is truth for condition, truth in others)
+    try:
+        facts = known.with_all(parts)
+    except Stuck:
+        return False
+    return facts is None or all(_truth_of(facts, condition) is truth for condition, truth in others)
 
 
 def _without_implied(
     known: NameFacts, parts: Sequence[tuple[Condition, bool]]
 ) -> list[tuple[Condition, bool]]:
-    """Return conditions without those that follow from the others; two bounds that meet are one equation."""
-    facts = _with(known, parts)
+    """Return conditions without those that follow from the others; two bounds that meet are one equation.
+
+    Where the effort of the question is spent, they stay as they are.
+    """
+    try:
+        return _as_bounds(known, _least_of(known, parts))
+    except Stuck:
+        return [*parts]
+
+
+def _least_of(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> list[tuple[Condition, bool]]:
+    facts = known.with_all(parts)
     kept: list[tuple[Condition, bool]] = []
     for condition, truth in parts:
         meets = Condition("==", condition.over if truth else -condition.over - 1)
@@ -253,12 +253,12 @@ def _without_implied(
         fewer = [own for own in kept if own is not part]
         if _implies(known, fewer, [part]):
             kept = fewer
-    return _as_bounds(known, kept)
+    return kept
 
 
 def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> list[tuple[Condition, bool]]:
     """Return conditions with bounds for exceptions at the ends of a name: M >= 2 for M != 0 and M != 1."""
-    facts = _with(known, parts)
+    facts = known.with_all(parts)
     if facts is None:
         return [*parts]
     for name in known.names:
@@ -276,11 +276,15 @@ def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> lis
 
 def _admits(parts: Sequence[tuple[Condition, bool]], case: Case) -> bool:
     """Return True unless a condition is decided the other way in a case."""
-    for condition, truth in parts:
-        decided = case.known.truth_of(condition)
-        if decided is not None and decided is not truth:
-            return False
-    return True
+    return all(_truth_of(case.known, condition) is not (not truth) for condition, truth in parts)
+
+
+def _truth_of(known: NameFacts, condition: Condition) -> bool | None:
+    """Return the truth of a condition, or None where facts, or the effort of the question, leave it open."""
+    try:
+        return known.truth_of(condition)
+    except Stuck:
+        return None
 
 
 def condition_text(alternatives: Sequence[Sequence[tuple[Condition, bool]]]) -> str:

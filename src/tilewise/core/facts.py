@@ -241,15 +241,16 @@ def _nested_clash(layout: Layout) -> Verdict | None:
     for (i, step), (j, unit) in permutations(enumerate(steps), 2):
         if is_whole(step, unit) and abs(step // unit) < extents[j] and extents[i] > 1:
             return _shared(layout, {i: 1, j: -(step // unit)}, {}, extents)
+    least = _least_meeting(steps[0], steps[1]) if len(steps) == 2 else None
+    if least is not None:
+        if least[0] < extents[0] and abs(least[1]) < extents[1]:
+            return _shared(layout, {0: least[0], 1: -least[1]}, {}, extents)
+        return YES
     for i, j in combinations(range(len(steps)), 2):
         one, two = reduced(steps[i], steps[j])
         if abs(two) < extents[i] and abs(one) < extents[j]:
             return _shared(layout, {i: two, j: -one}, {}, extents)  # type: ignore[dict-item]
-    if len(steps) != 2 or (least := _least_meeting(steps[0], steps[1])) is None:
-        return None
-    if least[0] < extents[0] and abs(least[1]) < extents[1]:
-        return _shared(layout, {0: least[0], 1: -least[1]}, {}, extents)
-    return YES
+    return None
 
 
 def _least_meeting(step: int, other: int) -> tuple[int, int] | None:

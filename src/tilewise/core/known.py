@@ -114,14 +114,14 @@ class NameFacts:
 
         Parts are the values of one name, or its rests by the divisor of a floor: at most so many.
         """
-        for conditions in self._alternatives(most):
+        for conditions in self._ways_apart(most):
             left = [own for own in conditions if self.decided(own) is not False]
             if len(left) != 1 or self.decided(left[0]) is None:
                 parts = [self.with_fact(own, asked=True) for own in left]
                 return [own for own in parts if own is not None]
         return None
 
-    def _alternatives(self, most: int) -> Iterator[list[Condition]]:
+    def _ways_apart(self, most: int) -> Iterator[list[Condition]]:
         """Yield lists of conditions on one symbol, of which one holds for all values: the shortest first."""
         values = {own: self._values_of(own, most) for own in self._asked}
         for own, found in sorted(values.items(), key=lambda part: (len(part[1] or ()), str(part[0]))):
@@ -130,7 +130,9 @@ class NameFacts:
         divisors: dict[Symbol, int] = {}
         for fact, _ in self.facts:
             for atom in (*lifted(fact.over).floors, *lifted(fact.by).floors):
-                for mono, c in atom.over.terms.items() if isinstance(atom.by, int) else ():
+                if not isinstance(atom.by, int):
+                    continue
+                for mono, c in atom.over.terms.items():
                     for factor in mono:
                         if isinstance(factor, Symbol):
                             divisors[factor] = lcm(divisors.get(factor, 1), atom.by // gcd(c, atom.by))
@@ -153,10 +155,12 @@ class NameFacts:
             divisor, times, constant = _alone(fact.by) or (None, 0, 0)
             if not (fact.kind == "%" and truth and isinstance(fact.over, int) and divisor == own):
                 continue
-            high = min(high, abs(fact.over // times))
-            if constant == 0 <= low and high <= MOST_DIVIDED:
-                found = [one for one in range(max(low, 1), high + 1) if fact.over % (times * one) == 0]
-                return found if len(found) <= most else None
+            end = abs(fact.over // times)  # no divisor is farther from 0
+            if constant == 0 and end <= MOST_DIVIDED:
+                near = range(max(low, -end), min(high, end) + 1)
+                found = [value for value in near if value and fact.over % (times * value) == 0]
+                if len(found) <= most:
+                    return found
         return None
 
     # -- deciding --------------------------------------------------------------------------------------
@@ -178,10 +182,36 @@ class NameFacts:
 
     def truth_of(self, condition: Condition) -> bool | None:
         """Return the truth of a condition in names, or None: also where it divides by what is 0 here."""
-        try:
-            return self.decided(self.in_symbols(condition))
-        except ZeroDivisionError:
-            return None
+        if condition not in self._truths:
+            try:
+                self._truths[condition] = self.decided(self.in_symbols(condition))
+            except ZeroDivisionError:
+                self._truths[condition] = None
+        return self._truths[condition]
+
+    @cached_property
+    def _truths(self) -> dict[Condition, bool | None]:
+        """Return a place for the truths of conditions in names."""
+        return {}
+
+    @cached_property
+    def _more(self) -> dict[tuple[Condition, bool], NameFacts | None]:
+        """Return a place for the facts with one more."""
+        return {}
+
+    def with_all(self, parts: Iterable[tuple[Condition, bool]]) -> NameFacts | None:
+        """Return the facts with others, or None where they exclude one another; all are kept for later."""
+        found: NameFacts | None = self
+        for part in parts:
+            if found is None:
+                break
+            if part not in found._more:
+                try:
+                    found._more[part] = found.with_fact(*part)
+                except ZeroDivisionError:  # a condition on a quotient, where the divisor is 0
+                    found._more[part] = None
+            found = found._more[part]
+        return found
 
     @cached_property
     def _found(self) -> dict[tuple[object, ...], bool | None]:

@@ -121,15 +121,18 @@ class Condition:
     `kind` is >= or ==, of `over` with 0, or % where `by` divides it.
     """
 
-    __slots__ = ("by", "kind", "over")
+    __slots__ = ("_key", "by", "kind", "over")
 
     def __init__(self, kind: str, over: Quantity, by: Quantity = 1) -> None:
         self.kind, self.over, self.by = kind, over, by
+        self._key: tuple[str, str, str] | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Return the condition as it is written, by which two differ."""
-        return self.kind, str(self.over), str(self.by)
+        if self._key is None:
+            self._key = self.kind, str(self.over), str(self.by)
+        return self._key
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Condition) and self.key == other.key
@@ -774,7 +777,10 @@ def smaller(one: Quantity, other: Quantity) -> Quantity:
 
 
 def if_settled(make: Callable[[], Any]) -> Any:
-    """Return the result of a step, or None where it is refused, or takes more than a bound of one name."""
+    """Return the result of a step, or None where it is refused or not decided.
+
+    An open bound of one name is raised, and makes a case.
+    """
     try:
         return make()
     except LeftOpen as open_:

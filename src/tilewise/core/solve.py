@@ -158,15 +158,15 @@ def _inverse(number: int, by: int) -> int:
 
 def _known_divisor(one: int, other: int) -> int:
     """Return a number that divides both, names in them: one of the two, or 1; the largest without names."""
-    if not (one and other):
-        return one + other
     if not (is_named(one) or is_named(other)):
         return gcd(one, other)
+    if not (one and other):
+        return one + other
     return next((own for own in (one, other) if is_whole(one, own) and is_whole(other, own)), 1)
 
 
 def _known_inverse(number: int, by: int) -> int:
-    """Return the inverse of a number modulo another one, names in them; 0 where none is known."""
+    """Return the inverse of a number modulo one of 2 or more, names in them; 0 where none is known."""
     return next((sign for sign in (1, -1) if is_whole(number - sign, by)), 0)
 
 

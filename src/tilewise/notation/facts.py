@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from tilewise.core.errors import LayoutError, printable
 from tilewise.core.known import NOTHING, NameFacts
-from tilewise.core.polynomials import Condition, Polynomial, named
+from tilewise.core.polynomials import Condition, is_named, named
 from tilewise.notation.tokens import END, NAME, NUMBER, Token
 from tilewise.notation.trees import Names, NumberCursor
 
@@ -185,7 +185,7 @@ class _Reader(NumberCursor):
         else:
             apart = left - right if sign in (">", ">=") else right - left
             condition, truth = Condition(">=", apart - (sign in ("<", ">"))), True
-        if not isinstance(condition.over, Polynomial):
+        if not (is_named(condition.over) or is_named(condition.by)):
             if condition.holds({}) is truth:
                 return known
             raise self.error("TW007", "this is never so", span)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from tilewise.core.cases import Case, cases, condition_text, conditions
+from tilewise.core.cases import MOST_TOLD, Case, cases, condition_text, conditions
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.known import NameFacts, known_of
 from tilewise.core.layout import Layout
-from tilewise.core.polynomials import Polynomial, given
+from tilewise.core.polynomials import Effort, Polynomial, given
 from tilewise.core.vectors import Vector
 from tilewise.questions.report import NamesWanted, Report, as_json, refused
 
@@ -52,7 +52,9 @@ def by_cases(
     shared = (
         [note for note in reports[0].asides if all(note in own.asides for own in reports)] if reports else []
     )
-    return _report(found).noted(*shared, *_mistyped(values, known))
+    with given(known, Effort(MOST_TOLD)):
+        report = _report(found)
+    return report.noted(*shared, *_mistyped(values, known))
 
 
 def _mistyped(values: Mapping[str, Any], known: NameFacts) -> Iterator[str]:

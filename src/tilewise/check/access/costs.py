@@ -200,13 +200,15 @@ def _rows(layout: Layout, requests: int) -> list[list[int]]:
     [[0, 16, 32], [128, 176, 160]]
     """
     (axis,) = layout.axes
-    places = [layout.offset[axis]]
+    addresses = [layout.offset[axis]]
     for extent, stride in layout.digits:
-        places = [place + step * stride[axis] for place in places for step in range(extent)]
-    outer, period = layout.outer[axis], period_of(layout.swizzles)
-    for place in filter(has_names, places):
-        rest_of(place, period)  # settles the bits that a swizzle moves
-    addresses = [apply_chain(layout.swizzles, place) + outer for place in places]
+        steps = [step * stride[axis] for step in range(extent)]
+        addresses = [place + step for place in addresses for step in steps]
+    if layout.swizzles:
+        outer, period = layout.outer[axis], period_of(layout.swizzles)
+        for place in filter(has_names, addresses):
+            rest_of(place, period)  # settles the bits that a swizzle moves
+        addresses = [apply_chain(layout.swizzles, place) + outer for place in addresses]
     lanes = len(addresses) // requests
     return [addresses[first : first + lanes] for first in range(0, len(addresses), lanes)]
 
@@ -221,6 +223,7 @@ def stand_ins(addresses: Sequence[Any], together: int) -> list[int]:
     starts: dict[int, list[Any]] = {}
     numbers: dict[tuple[int, Any], int] = {}
     zeros: dict[Any, bool] = {}
+    """Lines and distances come again: each is decided once."""
 
     def is_zero(apart: Any) -> bool:
         written = lifted(apart).key

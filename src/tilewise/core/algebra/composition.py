@@ -7,15 +7,15 @@ two. Otherwise a map small enough to list is recognised by its values; a larger 
 
 B(x) = c + sum t_j x_j are indices of A, and A(B(x)) is a layout over refinements of B's digits iff it is
 a sum of maps of single digits, each of which is a layout (`levels` decides both). An accepted answer is
-right by construction. A refusal carries the positions that show to any reader that no such layout exists;
-only where several levels might cancel does a bounded table decide.
+right by construction. A refusal carries the positions that show to any reader that no such layout exists, or
+with names in it the digit or the place; only where several levels might cancel does a bounded table decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from math import gcd, prod
 
 from tilewise.core import orders
@@ -289,7 +289,7 @@ class _Question:
                 if not is_chain(forms[j], run.extent):
                     doubtful.add(j)
             if self._has_names():
-                self._refuse_at_one_level(forms, failures, doubtful)
+                self._refuse_by_levels(forms, failures, doubtful)
             for j in sorted(doubtful):  # levels alone leave these open, since they may cancel one another
                 forms[j] = self._settled_digit(j, forms[j])
             if failures:
@@ -302,19 +302,23 @@ class _Question:
             is_named(n) for part in self.maps for n in (*part.places, *part.strides)
         )
 
-    def _refuse_at_one_level(
+    def _refuse_by_levels(
         self, forms: list[Form], failures: list[tuple[int, Failure]], doubtful: set[int]
     ) -> None:
-        """Refuse where a digit or a carry fails at one level alone: no other level cancels that.
+        """Refuse where no level can cancel the one that fails, or that parts a chain; it takes no positions.
 
         Steps into the multiples of p are no sum of such steps for other places. So a form whose places are no
         chain is no layout, and neither is one level that wraps unevenly beside levels that are linear.
         """
         for j in sorted(doubtful):
             uneven = [failure for _, failure in failures if failure.digit == j]
-            if not uneven or (len(uneven) == 1 and forms[j].keys() == {1}):
-                where = f"digit {j} of B wraps unevenly" if j < self.own else "a copy of B wraps unevenly"
-                raise Refused("TW501", f"{where} in A, as no layout does", hint=_ELSEWHERE)
+            if len(uneven) > 1 or (uneven and forms[j].keys() != {1}):
+                continue
+            if any(one == other for one, other in combinations(forms[j], 2)):
+                continue  # the weights of one place may cancel
+            whose = f"digit {j} of B" if j < self.own else "the copies of B"
+            how = "wraps unevenly" if uneven else "wraps at places that are no chain"
+            raise Refused("TW501", f"A along {whose} {how}, as no layout does", hint=_ELSEWHERE)
         if not doubtful and len(failures) == 1:
             ((_, carry),) = failures
             raise Refused("TW501", f"the digits of B carry in A, at place {carry.place}", hint=_ELSEWHERE)
@@ -399,7 +403,7 @@ def compose(outer: Layout, inner: Any, *more: Any, modes: Sequence[str] | None =
 
         requires       every index that inner names is one of outer's
         postcondition  compose(A, B).places(x) == union of A.places(i) over the indices i at B.places(x)
-        refused        TW502 an index outside; TW501 no layout over B's digits, with the proof;
+        refused        TW502 an index outside; TW501 no layout over B's digits, with its proof;
                        TW504 a swizzle on B that A does not carry on; TW509 axes that are no index
 
     >>> from tilewise import S, laneid, reg
