@@ -221,7 +221,7 @@ def _implies(
 ) -> bool:
     """Return True if all values that fulfil some conditions are shown to fulfil others."""
     try:
-        facts = known.with_all(parts)
+        facts = known.with_facts(parts)
     except Stuck:
         return False
     return facts is None or all(_truth_of(facts, condition) is truth for condition, truth in others)
@@ -241,7 +241,7 @@ def _without_implied(
 
 
 def _least_of(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> list[tuple[Condition, bool]]:
-    facts = known.with_all(parts)
+    facts = known.with_facts(parts)
     kept: list[tuple[Condition, bool]] = []
     for condition, truth in parts:
         meets = Condition("==", condition.over if truth else -condition.over - 1)
@@ -258,7 +258,7 @@ def _least_of(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> list
 
 def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> list[tuple[Condition, bool]]:
     """Return conditions with bounds for exceptions at the ends of a name: M >= 2 for M != 0 and M != 1."""
-    facts = known.with_all(parts)
+    facts = known.with_facts(parts)
     if facts is None:
         return [*parts]
     for name in known.names:
@@ -276,7 +276,7 @@ def _as_bounds(known: NameFacts, parts: Sequence[tuple[Condition, bool]]) -> lis
 
 def _admits(parts: Sequence[tuple[Condition, bool]], case: Case) -> bool:
     """Return True unless a condition is decided the other way in a case."""
-    return all(_truth_of(case.known, condition) is not (not truth) for condition, truth in parts)
+    return all(_truth_of(case.known, condition) in (None, truth) for condition, truth in parts)
 
 
 def _truth_of(known: NameFacts, condition: Condition) -> bool | None:

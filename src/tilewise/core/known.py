@@ -199,7 +199,7 @@ class NameFacts:
         """Return a place for the facts with one more."""
         return {}
 
-    def with_all(self, parts: Iterable[tuple[Condition, bool]]) -> NameFacts | None:
+    def with_facts(self, parts: Iterable[tuple[Condition, bool]]) -> NameFacts | None:
         """Return the facts with others, or None where they exclude one another; all are kept for later."""
         found: NameFacts | None = self
         for part in parts:
