@@ -189,13 +189,16 @@ def test_on_a_device_all_shapes_launch_one_kernel(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Loaded, "__init__", made)
     turn = bind(plan(S[M8, N8], S[(M8, N8) : (1, M8)], "u16"))
-    for rows, columns, begin in ((16384, 8192, 256), (8192, 8200, 256), (64, 64, 256), (64, 64, 8)):
+    large = (16384, 8200, 256), (8192, 8200, 256), (16384, 8192, 256)
+    for rows, columns, begin in (*large, (64, 64, 256), (64, 64, 8)):
         turn.of({"M": rows, "N": columns})._prepared(0, begin)
     texts = [kernel for kernel, _, _ in launched]
-    assert [sizes for _, _, sizes in launched] == [(16384, 8192), (8192, 8200), (64, 64), ()]
-    assert texts[0] == texts[1] != texts[2]  # large ones, and a small one
-    assert texts[3] == ""  # storage that begins anywhere has a kernel of its own
-    assert launched[0][1] == 128 * 64
+    assert [sizes for _, _, sizes in launched] == [*(own[:2] for own in large), (64, 64), ()]
+    assert texts[0] == texts[1]
+    assert len(texts[2]) < len(texts[0])  # whole tiles fill it: it has no edges
+    assert len({*texts}) == 4  # a small one has another tile
+    assert texts[4] == ""  # storage that begins anywhere has a kernel of its own
+    assert launched[2][1] == 128 * 64
 
 
 @pytest.mark.parametrize(
