@@ -151,3 +151,11 @@ def test_a_divisor_of_a_number_is_a_fact() -> None:
     assert all(64 % values["M"] == 0 for values in known.values(6))
     with pytest.raises(LayoutError, match="never so"):
         read_facts("64 % 3 == 0")
+
+
+def test_the_size_of_a_shape_with_names_is_no_question() -> None:
+    layouts = ["S[M]", "S[floordiv(M, N)]"]
+    report = algebra("logical_divide", layouts, where="M, N >= 1")
+    assert report.answer is False
+    assert algebra("logical_divide", layouts, let=report.contents["values"]).answer is False
+    assert "open" not in report.contents
