@@ -23,7 +23,7 @@ from tilewise.questions.emit_move import emit_move
 M8, N8 = name("M", multiple=8, least=8), name("N", multiple=8, least=8)
 M64 = name("M", multiple=64, least=64)
 M16, N16 = name("M", multiple=16, least=16), name("N", multiple=16, least=16)
-B, ROWS, PAD = name("B", least=2), name("M", least=2), name("pad", least=2)
+B, ROWS, PAD = name("B", least=1), name("M", least=1), name("pad", least=2)
 
 CLASSES = {
     "turned": (S[M8, N8], S[(M8, N8) : (1, M8)], "bf16"),
@@ -204,7 +204,6 @@ def test_on_a_device_all_shapes_launch_one_kernel(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("source", "target", "dtype", "why"),
     [
-        (S[name("M"), 64], S[(name("M"), 64) : (1, name("M"))], "bf16", "this depends on M >= 2"),
         (S[(M8, 64) : (64 + PAD, 1)], S[(M8, 64) : (1, M8)], "bf16", "16 bytes"),
         (S[M8, 64], S[(M8, 64) : (1, M8)], "u4", "takes no tile"),
     ],
@@ -212,6 +211,18 @@ def test_on_a_device_all_shapes_launch_one_kernel(monkeypatch: pytest.MonkeyPatc
 def test_what_facts_do_not_tell_is_not_decided(source: Layout, target: Layout, dtype: str, why: str) -> None:
     with pytest.raises(NotDecided, match=why):
         shapes_plan(source, target, dtype)
+
+
+@pytest.mark.parametrize(
+    ("called", "ones"), [("batches", {"B": 1, "M": 72, "N": 40}), ("any number of rows", {"M": 1})]
+)
+def test_an_extent_may_be_1_and_is_never_0(called: str, ones: dict[str, int]) -> None:
+    found = shapes_plan(*CLASSES[called], size=TYPICAL[0])
+    check(found, ones)
+    with pytest.raises(LayoutError, match=">= 1"):
+        found.admitted({own: 0 if value == 1 else value for own, value in ones.items()})
+    free = shapes_plan(S[name("M"), 64], S[(name("M"), 64) : (1, name("M"))], "bf16")
+    assert free.where == "M >= 1"
 
 
 def test_boxes_and_tests_of_accesses_take_values() -> None:

@@ -316,7 +316,8 @@ def shapes_plan(
         option = "takes no box" if shape is not None else "tests no accesses"
         raise NotDecided(f"a kernel for all values {option}", hint=_HINT)
     element = given_type(dtype)
-    facts = facts_now([*source.named_numbers, *target.named_numbers])
+    said = _with_extents(facts_now([*source.named_numbers, *target.named_numbers]), (source, target), 1)
+    facts = _with_extents(said, (source, target), 2)  # what is decided so holds for 1 as well
     with given(facts, effort_now()):
         before, after = source.with_numbers(facts.now), target.with_numbers(facts.now)
         pair = simplest(pair_of(before, after, element), 8 * aligned)
@@ -328,7 +329,7 @@ def shapes_plan(
             dtype=element,
             device=device,
             aligned=aligned,
-            facts=facts,
+            facts=said,
             typical=typical,
             way=_way(typical, pair),
             sizes=(read, written),
@@ -349,6 +350,16 @@ def shapes_plan(
             ),
             text=_text(way, pair, typical, made.names),
         )
+
+
+def _with_extents(facts: Facts, layouts: tuple[Layout, Layout], least: int) -> Facts:
+    """Return the facts with a least value for each extent that varies, unless the facts give it one value."""
+    known = cast(NameFacts, facts)
+    for extent in {str(it.extent): it.extent for layout in layouts for it in layout.shard}.values():
+        more = known.with_fact(Condition(">=", extent - least)) if is_named(extent) else None
+        if more is not None and more.meanings == known.meanings:
+            known = more
+    return known
 
 
 def _way(typical: Plan, pair: Pair) -> Tile | Bulk:
