@@ -265,9 +265,10 @@ class Layout(Algebra):
     @cached_property
     def has_names(self) -> bool:
         """Return True if a number of the layout has a name in it."""
-        for extent, stride in self.digits:
+        for extent in all_extents(self.shape):
             if type(extent) is not int:
                 return True
+        for stride in self.strides:
             for _, steps in stride.terms:
                 if type(steps) is not int:
                     return True
@@ -504,14 +505,19 @@ class Layout(Algebra):
     def _digits(self) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
         """Return (extent, ((axis position, steps), ...)) a digit, fastest first."""
         position = {axis: i for i, axis in enumerate(self.axes)}
-
-        def moves(number: int) -> bool:  # a name may, and no case is needed to tell
-            return type(number) is not int or number != 0
-
-        return tuple(
-            (extent, tuple((position[axis], steps) for axis, steps in stride.terms if moves(steps)))
+        return tuple(  # a name may move, and no case is needed to tell
+            (
+                extent,
+                tuple(
+                    [
+                        (position[axis], steps)
+                        for axis, steps in stride.terms
+                        if type(steps) is not int or steps
+                    ]
+                ),
+            )
             for extent, stride in reversed(self.digits)
-            if moves(extent - 1)
+            if type(extent) is not int or extent > 1
         )
 
     @cached_property

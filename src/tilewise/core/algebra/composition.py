@@ -288,7 +288,7 @@ class _Question:
                 forms[j] = {place: w for place, w in forms[j].items() if w or place == 1}
                 if not is_chain(forms[j], run.extent):
                     doubtful.add(j)
-            if self._has_names():
+            if (failures or doubtful) and self._has_names():
                 self._refuse_by_levels(forms, failures, doubtful)
             for j in sorted(doubtful):  # levels alone leave these open, since they may cancel one another
                 forms[j] = self._settled_digit(j, forms[j])
