@@ -120,6 +120,16 @@ def drawn(rng: Random) -> tuple[Layout, Layout, str]:
     return sides[0], sides[1], rng.choice(["u8", "bf16", "f32", "f64"])
 
 
+def test_a_class_without_a_plan_for_whole_tiles_keeps_the_one_with_edges() -> None:
+    m, n = name("M", least=32), name("N", multiple=4, least=32)
+    source = S[(n, m, 64, 9) : (576 * m, 576, 9, 1)] + 16
+    found = shapes_plan(source, S[(n, m, 64, 9) : (576 * m, 576, 1, 64)], "u8", size=TYPICAL[0])
+    values = {"M": 35, "N": 32}
+    assert found.fits(values)
+    assert found.of_whole_tiles is None  # M * N is a multiple of 28, which is no fact of one name
+    assert bind(found)._plan_of(found.of(values), values).edges
+
+
 @pytest.mark.parametrize("seed", range(48))
 def test_random_classes(seed: int, times) -> None:
     rng = Random(seed)

@@ -168,3 +168,16 @@ def test_a_divisor_of_a_number_is_taken_value_by_value() -> None:
     assert [case.answer for case in cases(ask, halves)] == [
         value for value in range(2, 1153, 2) if 1152 % value == 0
     ]
+
+
+def test_conditions_are_right_where_no_effort_is_left_for_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    layouts = ["S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"]
+    short = algebra("compose", layouts, where="M")
+    monkeypatch.setattr("tilewise.questions.cases.MOST_TOLD", 1)
+    long = algebra("compose", layouts, where="M")
+    assert len(long.contents["if"]) > len(short.contents["if"])
+    alternatives = [own.replace(" and ", ", ") for own in long.contents["if"].split(" or ")]
+    admitted = list(map(facts, alternatives))
+    for m in range(1, 300):
+        holds = any(all(fact.holds({"M": m}) is truth for fact, truth in own.said) for own in admitted)
+        assert holds is (m <= 4 or (m <= 256 and m % 4 == 0))

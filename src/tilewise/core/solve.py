@@ -107,7 +107,6 @@ class Suffixes:
         self.larger: Any = larger if self.has_names else max
         self.smaller: Any = smaller if self.has_names else min
         self.divisor: Any = _known_divisor if self.has_names else gcd
-        self.inverse: Any = _known_inverse if self.has_names else _inverse
         lows, highs, gcds = [(0,) * dimension], [(0,) * dimension], [(0,) * dimension]
         for vector, (a, b) in zip(reversed(vectors), reversed(ranges), strict=True):
             ends = [sorted((a * v, b * v)) for v in vector]
@@ -142,18 +141,13 @@ class Suffixes:
                 common = self.divisor(v, g)
                 if (a - r) % common:
                     return range(0)
-                if g // common > step and (inverse := self.inverse(v // common, g // common)):
+                if g // common > step and (inverse := _inverse(v // common, g // common)):
                     step = g // common
                     residue = (a - r) // common * inverse % step
         first += (residue - first) % step
         if self.has_names and any(map(is_named, (first, last, step))):
             return _listed(first, last, step)
         return range(first, last + 1, step)
-
-
-def _inverse(number: int, by: int) -> int:
-    """Return the inverse of a number modulo another one."""
-    return pow(number, -1, by)
 
 
 def _known_divisor(one: int, other: int) -> int:
@@ -165,8 +159,10 @@ def _known_divisor(one: int, other: int) -> int:
     return next((own for own in (one, other) if is_whole(one, own) and is_whole(other, own)), 1)
 
 
-def _known_inverse(number: int, by: int) -> int:
-    """Return the inverse of a number modulo one of 2 or more, names in them; 0 where none is known."""
+def _inverse(number: int, by: int) -> int:
+    """Return the inverse of a number modulo one of 2 or more; with names in them 0 where none is known."""
+    if not (is_named(number) or is_named(by)):
+        return pow(number, -1, by)
     return next((sign for sign in (1, -1) if is_whole(number - sign, by)), 0)
 
 

@@ -189,11 +189,14 @@ class ShapesPlan:
 
     @property
     def of_whole_tiles(self) -> ShapesPlan | None:
-        """Return the plan for the shapes that whole tiles fill, or None if the facts exclude them."""
+        """Return the plan for the shapes that whole tiles fill, or None if the facts leave no such one."""
         facts: NameFacts | None = cast(NameFacts, self.facts)
         for extent, by in self.edges:
             facts = facts and facts.with_fact(Condition("%", extent, by))
-        return None if facts is None else self._again(facts, self.size)
+        try:
+            return None if facts is None else self._again(facts, self.size)
+        except NotDecided:
+            return None
 
     # -- for values --------------------------------------------------------------------------------
 

@@ -144,7 +144,7 @@ def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     runs += [Run(it.extent, domain.index(it.stride), (it.extent,)) for it in copies]
     code = _code(domain, runs, start)
     maps = [floors([(extent, code.number(stride)) for extent, stride in digits]) for digits in domain.digits]
-    question = _Question(domain, maps, start, runs, len(runs) - len(copies), code)
+    question = _Question(outer, inner, domain, maps, start, runs, len(runs) - len(copies), code)
     question.check_range()
     forms = question.forms()
     shape, strides = _written(inner, by_mode, forms[: question.own] if copies else forms, code)
@@ -230,6 +230,8 @@ def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
 class _Question:
     """The question: is A(c + sum t_j x_j) a sum of layouts of the digits? The first `own` are no copies."""
 
+    outer: Layout
+    inner: Layout
     domain: Domain
     maps: list[Floors]
     start: tuple[int, ...]
@@ -288,7 +290,7 @@ class _Question:
                 forms[j] = {place: w for place, w in forms[j].items() if w or place == 1}
                 if not is_chain(forms[j], run.extent):
                     doubtful.add(j)
-            if (failures or doubtful) and self._has_names():
+            if (failures or doubtful) and self.has_names:
                 self._refuse_by_levels(forms, failures, doubtful)
             for j in sorted(doubtful):  # levels alone leave these open, since they may cancel one another
                 forms[j] = self._settled_digit(j, forms[j])
@@ -296,11 +298,9 @@ class _Question:
                 self._settle_carries(forms, [(i, f.place) for i, f in failures if f.digit is None])
         return forms
 
-    def _has_names(self) -> bool:
-        numbers = (*self.start, *(n for run in self.runs for n in (run.extent, *run.step)))
-        return any(map(is_named, numbers)) or any(
-            is_named(n) for part in self.maps for n in (*part.places, *part.strides)
-        )
+    @property
+    def has_names(self) -> bool:
+        return self.outer.has_names or self.inner.has_names
 
     def _refuse_by_levels(
         self, forms: list[Form], failures: list[tuple[int, Failure]], doubtful: set[int]
@@ -330,7 +330,7 @@ class _Question:
             return self.value([c + x * step for c, step in zip(self.start, run.step, strict=True)])
 
         is_short = not is_named(run.extent) and run.extent <= MAX_LISTED
-        found = None if self._has_names() else broken(values, run.extent, self._telling(run, form))
+        found = None if self.has_names else broken(values, run.extent, self._telling(run, form))
         if found is None and is_short:
             reached, positions, listed = beginning([values(x) for x in range(run.extent)])
             if reached == run.extent:

@@ -275,7 +275,8 @@ class BoundShapes:
     def __init__(self, plan: ShapesPlan) -> None:
         self.plan = plan
         self._shapes: dict[tuple[tuple[str, int], ...], Bound] = {}
-        self._sized: dict[int, tuple[ShapesPlan, ShapesPlan | None]] = {}
+        self._sized: dict[int, ShapesPlan] = {}
+        self._whole: dict[int, ShapesPlan] = {}
 
     def __call__(self, x: Any, let: Mapping[str, int], out: Any = None, *, stream: Any = None) -> Any:
         """Return the result in new storage, or in `out`, as a plan of the shape does."""
@@ -299,17 +300,15 @@ class BoundShapes:
         place = self.plan.size_class(own.sizes[0])
         if place not in self._sized:
             try:
-                sized = self.plan.sized(place)
+                self._sized[place] = self.plan.sized(place)
             except NotDecided:  # a small tile would not fit all: the given one does
-                sized = self.plan
-            self._sized[place] = sized, None
-        sized, whole = self._sized[place]
+                self._sized[place] = self.plan
+        sized = self._sized[place]
         if not sized.fits(values):
             return sized
-        if whole is None:
-            whole = sized.of_whole_tiles or sized
-            self._sized[place] = sized, whole
-        return whole
+        if place not in self._whole:
+            self._whole[place] = sized.of_whole_tiles or sized
+        return self._whole[place]
 
     def __repr__(self) -> str:
         return f"<BoundShapes of {self.plan!r}>"
