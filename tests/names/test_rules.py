@@ -12,7 +12,8 @@ from tilewise import info, same
 from tilewise.core.cases import cases
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NOTHING, NameFacts
-from tilewise.core.polynomials import Condition, given, is_named, named
+from tilewise.core.polynomials import Condition, Effort, Stuck, given, is_named, named
+from tilewise.core.solve import _listed
 from tilewise.notation.facts import read_facts
 from tilewise.questions.algebra import algebra
 
@@ -181,3 +182,11 @@ def test_conditions_are_right_where_no_effort_is_left_for_short_ones(monkeypatch
     for m in range(1, 300):
         holds = any(all(fact.holds({"M": m}) is truth for fact, truth in own.said) for own in admitted)
         assert holds is (m <= 4 or (m <= 256 and m % 4 == 0))
+
+
+def test_a_wide_range_with_names_at_its_ends_is_not_listed() -> None:
+    m = named("M")
+    with given(facts("M >= 1"), Effort(1000)):
+        assert _listed(m, m + 6, 3) == (m, m + 3, m + 6)
+        with pytest.raises(Stuck, match="all numbers from M to"):
+            _listed(m, m + (1 << 40), 1)

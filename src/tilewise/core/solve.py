@@ -25,6 +25,8 @@ Vec = tuple[int, ...]
 Range = tuple[int, int]
 
 DEFAULT_BUDGET = 200_000
+MOST_STEPS = 1 << 10
+"""Steps between the ends of one level that have names, at most."""
 MOST_LISTED = 8
 """Digits of one level whose step has names, at most."""
 
@@ -171,9 +173,10 @@ def _listed(first: int, last: int, step: int) -> tuple[int, ...]:
     if first > last:
         return ()
     if not is_named(step):
-        if is_named(last - first):
+        steps = (last - first) // step
+        if is_named(steps) or steps > MOST_STEPS:
             return (only(first, last),)  # type: ignore[return-value]
-        return tuple([first + more for more in range(0, last - first + 1, step)])
+        return tuple([first + more * step for more in range(steps + 1)])
     listed = [first]
     while listed[-1] + step <= last:
         listed.append(listed[-1] + step)
