@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice, permutations
+from itertools import chain, combinations, islice, permutations
 from math import prod
 from operator import add, sub
 
@@ -119,8 +119,8 @@ def extremes(layout: Layout, axis: str) -> tuple[int, int]:
 def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
     """Return (min, max) on an axis of D(x) + r + O, before any swizzle."""
     low = high = layout.offset[axis]
-    for it in (*layout.shard, *layout.replica):
-        reach = (it.extent - 1) * it.stride[axis]
+    for extent, stride in (*layout.digits, *((it.extent, it.stride) for it in layout.replica)):
+        reach = (extent - 1) * stride[axis]
         low, high = low + min(0, reach), high + max(reach, 0)  # of names, 0 or more is known more often
     return low, high
 
@@ -325,12 +325,13 @@ def _coinciding(iters: Sequence[Iter], digits: dict[int, int]) -> Verdict:
 
 def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:
     """Return the axes of iters in groups that no stride joins: those of `axes` first, then by appearance."""
-    named = dict.fromkeys(axes)
-    found = [{axis} for axis in named]
-    for it in iters:
-        moving = it.stride.nonzero.axes
+    movements = [it.stride.nonzero.axes for it in iters]
+    named = dict.fromkeys([*axes, *chain(*movements)])
+    if len(named) == 1:  # as in most layouts
+        return [tuple(named)]
+    found = [{axis} for axis in dict.fromkeys(axes)]
+    for moving in movements:
         touched = set(moving)
-        named |= dict.fromkeys(moving)
         joined = [g for g in found if g & touched]
         if touched and touched not in [g & touched for g in joined]:
             found = [g for g in found if not g & touched] + [touched.union(*joined)]

@@ -86,7 +86,8 @@ class Pair:
     @property
     def has_names(self) -> bool:
         """Return True if a number of it has a name."""
-        return any(layout.has_names for layout in self.layouts)
+        source, target = self.layouts
+        return source.has_names or target.has_names
 
     @property
     def holes(self) -> bool:

@@ -95,12 +95,12 @@ class Tile:
         """Return the digits of the pair."""
         return self.pair.digits or ()
 
-    @property
+    @cached_property
     def unit(self) -> int:
         """Return the bytes of an element."""
         return self.pair.bits // 8
 
-    @property
+    @cached_property
     def vector(self) -> int:
         """Return the elements of a vector."""
         return VECTOR // self.unit
@@ -210,7 +210,7 @@ class Tile:
         """Return the elements that a tile reads for each that it writes."""
         return self.row_count * prod(self.held[i] for i in self.read_run) / prod(self.extents)
 
-    @property
+    @cached_property
     def run_bytes(self) -> int:
         """Return the bytes of a row."""
         return prod(self.held[i] for i in self.read_run) * self.unit
@@ -288,7 +288,7 @@ class Tile:
         end = max(end, -(-self.run_bytes // VECTOR) * VECTOR) + (4 * VECTOR if self.read_shift else 0)
         return -(-end // LINE) * LINE
 
-    @property
+    @cached_property
     def swizzle_shift(self) -> int | None:
         """Return S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead.
 
@@ -353,7 +353,7 @@ class Tile:
         """Return the elements of a quarter of a vector: of a word, or of half a word if they are spread."""
         return self.vector // 4
 
-    @property
+    @cached_property
     def words(self) -> int:
         """Return the neighbours in a word of the source that a thread turns; 1 where it gathers elements."""
         count = 4 // self.unit if self.unit < 4 else 1
