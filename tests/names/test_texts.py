@@ -1,15 +1,19 @@
-"""Texts of others whose sizes are not known: CuTe's `?`, arrays of torch and JAX, facts of Triton."""
+"""Texts with sizes that are not known: CuTe's `?`, arrays of torch and JAX, facts of Triton, documents."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 
 import pytest
+from tests.names.questions import NAMES, drawn
 
-from tilewise import LayoutError, at, banks, info, same, show, table, vector
-from tilewise.core.polynomials import valued
+from tilewise import S, LayoutError, at, banks, info, name, parse, same, say, show, table, vector
+from tilewise.core.layout import Layout
+from tilewise.core.polynomials import named, valued
+from tilewise.notation import from_json, to_cute, to_json
 from tilewise.notation.dialects import DIALECTS
 from tilewise.notation.dialects.array import names_in
 from tilewise.questions.algebra import algebra
@@ -129,3 +133,86 @@ def test_a_mistyped_name_in_a_fact_is_noted() -> None:
     with pytest.raises(LayoutError) as error:
         info("S[(M, 64) : (lda, 1)]", where="M = 2, lda")
     assert error.value.hint == "write == for 'is'"
+
+
+# -- documents, and answers in JSON ----------------------------------------------------------------------
+
+
+def layouts_with_names(times: int) -> list[Layout]:
+    questions = [drawn(seed) for seed in range(times)]
+    found = [part for question in questions for part in vars(question).values() if isinstance(part, Layout)]
+    return [layout for layout in found if layout.has_names]
+
+
+def test_documents_with_names_come_back(times) -> None:
+    layouts = layouts_with_names(times(400))
+    assert len(layouts) > times(100)
+    for layout in layouts:
+        document = json.loads(json.dumps(to_json(layout)))
+        assert from_json(document) == layout
+        assert to_json(from_json(document)) == document
+
+
+def test_cute_reads_what_it_is_said(times) -> None:
+    said = 0
+    for layout in layouts_with_names(times(400)):
+        try:
+            text = to_cute(layout)
+        except LayoutError:
+            continue
+        again = parse(text, let={own: name(own) for own in NAMES})
+        assert again.in_order("row") == layout, text
+        said += 1
+    assert said > times(50)
+
+
+def test_a_document_has_the_facts_about_its_names() -> None:
+    document = say("S[(M//64, 64) : (lda, 1)]", as_="json", where="M % 64 == 0, lda >= N, lda >= 64").text
+    assert json.loads(document)["where"] == ["M % 64 == 0", "M >= 64", "lda >= 64"]
+    assert info(document).contents["where"] == json.loads(document)["where"]
+    assert at(document, (1, 3), let={"M": 128, "lda": 72}).places == (S[(2, 64) : (72, 1)].place(1, 3),)
+    for wrong in ({"let": {"M": 100, "lda": 64}}, {"where": "M % 64 == 3, lda"}):
+        with pytest.raises(LayoutError) as error:
+            at(document, (1, 3), **wrong)
+        assert error.value.code == "TW007"
+    (place,) = at(document, (1, 3), where="M >= 128").places
+    assert place["m"] == named("lda") + 3
+
+
+def test_an_answer_by_cases_goes_on_in_each_of_them() -> None:
+    a, b = "S[(64, 8) : (4, 64*M)]", "S[(M, 2) : (2, 1)]"
+    answer = json.dumps(algebra("compose", [a, b], where="M").data())
+    for m in range(1, 24):
+        one = algebra("compose", [a, b], let={"M": m})
+        if not one.answer:
+            with pytest.raises(LayoutError, match="holds no layout"):
+                info(answer, let={"M": m})
+            continue
+        assert same(answer, one.result, let={"M": m}).answer is True
+    assert same(answer, "S[((M//4, 4), 2) : ((4, 128*M), 64*M)]", where="M % 4 == 0, M >= 12").answer is False
+    within = "M % 4 == 0, M >= 12, M <= 256"
+    assert same(answer, "S[((M//4, 4), 2) : ((4, 128*M), 64*M)]", where=within).answer is True
+
+
+def test_an_answer_in_bytes_keeps_its_names() -> None:
+    told = json.dumps(algebra("coalesce", ["S[(M, 2) : (4, 2)]"], where="M >= 2", unit="byte").data())
+    assert info(told, dtype="bf16").text["tilewise"] == "S[2*M : 1]"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"shape": ["M//", 64]}, "TW004"),
+        ({"shape": ["K", 64]}, "TW007"),
+        ({"shape": ["8", 64]}, "TW101"),
+        ({"where": "M"}, "TW108"),
+        ({"where": ["M %"]}, "TW004"),
+        ({"where": []}, "TW007"),
+    ],
+    ids=str,
+)
+def test_documents_with_wrong_names_are_refused(change: dict[str, object], code: str) -> None:
+    document = {**to_json(S[(name("M"), 64) : (64, 1)]), **change}
+    with pytest.raises(LayoutError) as error:
+        from_json(document)
+    assert error.value.code == code

@@ -32,7 +32,7 @@ def read(text, let=None, storage=()):
     words = Words(dict(let or {}), storage, text)
     try:
         if speaks_cute(text):
-            return words.cute(_CUTE.parse(text))
+            return words.cute(_CUTE.parse(words.without_rounded(text)))
         return words.own(_OWN.parse(words.without_parentheses(text)))
     except (LarkError, LayoutError) as error:
         raise Refused(str(error)) from None
@@ -64,8 +64,8 @@ class Words:
 
     # -- the notation ------------------------------------------------------------------------------
 
-    def without_parentheses(self, text):
-        """The text with made-up names for numbers in parentheses and rounded quotients, the inner first."""
+    def without_rounded(self, text):
+        """The text with made-up names for rounded quotients, the inner first."""
 
         def rounded(found):
             over, by = self.sum_of(found[2]), self.sum_of(found[3])
@@ -75,8 +75,15 @@ class Words:
 
         before = ""
         while before != text:
+            before, text = text, _ROUNDED.sub(rounded, text, count=1)
+        return text
+
+    def without_parentheses(self, text):
+        """The text with made-up names for numbers in parentheses and rounded quotients, the inner first."""
+        before = ""
+        while before != text:
             before = text
-            text = _ROUNDED.sub(rounded, text, count=1)
+            text = self.without_rounded(text)
             for found in _IN_PARENTHESES.finditer(text):
                 if not re.search(r"\w\s*$", text[: found.start()]):
                     value = self.sum_of(found[1])
@@ -234,13 +241,16 @@ class Words:
         return value
 
     def product(self, first, *rest):
-        value = self.factor(*first.children)
+        value = self.factor_of(first)
         for sign, factor in zip(rest[::2], rest[1::2], strict=True):
-            other = self.factor(*factor.children)
+            other = self.factor_of(factor)
             if sign == "//" and (other == 0 or value % other):
                 raise Refused("a quotient with a rest")
             value = value * other if sign == "*" else value // other
         return value
+
+    def factor_of(self, tree):
+        return self.cute_number(tree) if tree.data == "cute_number" else self.factor(*tree.children)
 
     def factor(self, *children):
         *sign, word = children
@@ -325,6 +335,8 @@ class Words:
         return Vector(((m, steps),) if steps else ())
 
     def cute_number(self, tree):
+        if tree.data == "cute_sum":
+            return self.number(*tree.children)
         *sign, word = tree.children
         if word.type == "NEGATIVE":  # C++ prints _-8
             value = -int(word[2:].strip(), 16 if "x" in word.lower() else 10)

@@ -263,7 +263,7 @@ def cute(rng):
         tokens += [*cute_number(rng, rng.choice((0, 1, 5, -3))), "o"]
     if len(shape) == 1 and isinstance(shape[0], int) and rng.random() < 0.5:
         return [*tokens, *cute_number(rng, shape[0]), ":", *cute_stride(rng, shape[0])]
-    return [*tokens, *cute_tuple(rng, shape, cute_number), ":", *cute_tuple(rng, shape, cute_stride)]
+    return [*tokens, *cute_tuple(rng, shape, cute_sum), ":", *cute_tuple(rng, shape, cute_inner_stride)]
 
 
 def cute_swizzle(rng):
@@ -278,6 +278,21 @@ def cute_tuple(rng, shape, leaf):
     return ["(", *listed([cute_tuple(rng, inner, leaf) for inner in shape]), ")"]
 
 
+def cute_sum(rng, value):
+    """Return a number between parentheses: alone, or as a sum, a product or a quotient."""
+    form = rng.choice(("alone", "alone", "alone", "sum", "product", "quotient", "rounded"))
+    other = rng.choice((2, 3, 8))
+    if form == "sum":
+        return [*cute_number(rng, value - other), "+", *cute_number(rng, other)]
+    if form == "product" and value % other == 0:
+        return [*cute_number(rng, value // other), "*", *cute_number(rng, other)]
+    if form == "quotient":
+        return [*cute_number(rng, value * other), "//", *cute_number(rng, other)]
+    if form == "rounded":
+        return ["ceildiv", "(", str(value * other - 1), ",", str(other), ")"]
+    return cute_number(rng, value)
+
+
 def cute_number(rng, value):
     if value < 0:
         return ["-", *cute_number(rng, -value)]
@@ -286,6 +301,15 @@ def cute_number(rng, value):
 
 def cute_stride(rng, _):
     steps = cute_number(rng, rng.choice((0, 1, 2, 8, 64, -4)))
+    return in_mode(rng, steps)
+
+
+def cute_inner_stride(rng, _):
+    return in_mode(rng, cute_sum(rng, rng.choice((0, 1, 2, 8, 64, -4))))
+
+
+def in_mode(rng, steps):
+    """Return steps, or steps along a mode."""
     return [*steps, "@", str(rng.randint(0, 2))] if rng.random() < 0.3 else steps
 
 

@@ -264,7 +264,7 @@ def test_what_the_page_s_table_has_not_is_said_with_who_has_it(shown: Page, text
     assert shown.text(".field mark") == text
 
 
-ELSEWHERE = r'--\w|\bLAYOUT\b|storage=|parse\(|tilewise\.parse|dtype="'
+ELSEWHERE = r'--[a-z]|\bLAYOUT\b|storage=|parse\(|tilewise\.parse|dtype="'
 """Words of the command line's options, and of Python's arguments."""
 HINTS = """texts => texts.map(text => {
     const field = document.querySelector('#expression');

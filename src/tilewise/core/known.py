@@ -671,6 +671,13 @@ class NameFacts:
         found += [(in_names(fact), truth) for fact, truth in self.facts]
         return list(dict.fromkeys(found))
 
+    def spelled(self, names: Iterable[str]) -> list[str]:
+        """Return the facts about some names alone as texts, after the names without any."""
+        wanted = {*names}
+        said = [(fact, truth) for fact, truth in self.said if fact.names <= wanted]
+        alone = wanted.difference(*(fact.names for fact, _ in said))
+        return [*sorted(alone), *(fact.text(truth) for fact, truth in said)]
+
     # -- witnesses -------------------------------------------------------------------------------------
 
     @cached_property

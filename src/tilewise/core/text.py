@@ -84,7 +84,9 @@ def cute_text(layout: Layout, strict: bool = True) -> str:
     layout = layout.in_order("cute")
     extents = _nested(layout.shape, map(str, leaves(layout.shape)), ",")
     strides = [_cute_stride(stride.nonzero if strict else stride) for stride in layout.strides]
-    text = f"{extents}:{_nested(layout.shape, iter(strides), ',')}"
+    steps = _nested(layout.shape, iter(strides), ",")
+    is_lone = layout.has_names and len(strides) == 1  # of which parentheses tell the ends
+    text = f"({extents}):({steps})" if is_lone and extents[0] != "(" else f"{extents}:{steps}"
     if layout.swizzles or layout.offset:
         text = f"{layout.offset['m']} o {text}"
     return "".join([f"Sw<{sw.bits},{sw.base},{sw.shift}> o " for sw in layout.swizzles]) + text

@@ -12,11 +12,11 @@ kernel of Triton, `%M: i32 {tt.divisibility = 16 : i32}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tilewise.core.errors import LayoutError, printable
 from tilewise.core.known import NOTHING, NameFacts
-from tilewise.core.polynomials import Condition, is_named, named
+from tilewise.core.polynomials import Condition, facts_now, is_named, named, outside, replaced, truth_of
 from tilewise.notation.tokens import END, NAME, NUMBER, Token
 from tilewise.notation.trees import Names, NumberCursor
 
@@ -58,6 +58,61 @@ def read_facts(text: str, known: NameFacts = NOTHING) -> NameFacts:
         if not (reader.accept(",") or reader.accept("and")):
             hint = "facts have commas between them: 'M % 64 == 0, lda >= N'"
             raise reader.error("TW004", f"expected a comparison, found {reader.next}", hint=hint)
+
+
+def open_facts(where: Iterable[str], let: Mapping[str, int]) -> list[str]:
+    """Return the texts whose facts the values of names leave open: numbers, or names that a question knows.
+
+    refused  TW007 a fact that the values contradict
+
+    >>> open_facts(["M % 64 == 0", "lda", "lda >= M"], let={"M": 128})
+    ['lda', 'lda >= M']
+    """
+    found = []
+    for text in where:
+        known = _alone(text)
+        is_known = {*known.names} <= let.keys()
+        for fact, truth in known.said if is_known else ():
+            now = facts_now(()).truth_of(_with_values(fact, let))
+            if now is (not truth):
+                hint = "leave out the values, or the facts, that contradict it"
+                raise LayoutError("TW007", f"it says {fact.text(truth)}, and this is never so here", hint=hint)
+            is_known = is_known and now is truth
+        if not is_known:
+            found.append(text)
+    return found
+
+
+def is_so(text: str, let: Mapping[str, int]) -> bool:
+    """Return the truth of alternatives for values of their names; a question for all values takes cases.
+
+    refused  TW007 a name without a value
+
+    >>> is_so("M >= 2 and M <= 4 or M % 8 == 0", {"M": 16}), is_so("M == 4", {"M": 16})
+    (True, False)
+    """
+    return any(
+        all(
+            truth_of(now.kind, now.over, now.by) is truth
+            for fact, truth in _alone(one).said
+            for now in [_with_values(fact, let)]
+        )
+        for one in text.split(" or ")
+    )
+
+
+def _alone(text: str) -> NameFacts:
+    """Return the facts of a text, which is about no case at hand."""
+    with outside():
+        return read_facts(text)
+
+
+def _with_values(fact: Condition, let: Mapping[str, int]) -> Condition:
+    for name in fact.names - let.keys():
+        hint = f"give it one, --let {name}=64, or name it: --where {name}"
+        raise LayoutError("TW007", f"'{name}' has no value", hint=hint)
+    over, by = (replaced(part, lambda own: let[own.name]) for part in (fact.over, fact.by))
+    return Condition(fact.kind, over, by)
 
 
 _ARGUMENT = re.compile(r"%(\w+)\s*:\s*i(32|64)\b\s*(\{[^{}]*\})?")

@@ -100,7 +100,7 @@ def _side(given: LayoutText, dtype: DType | None, texts: Texts) -> Spec:
     from tilewise.check.sides import Copied
     from tilewise.check.spelling import Reading, side_of
 
-    text = given if isinstance(given, Layout) else text_from(given)
+    text = given if isinstance(given, Layout) else text_from(given, texts.let)
     if isinstance(text, Layout) or text.startswith("{"):
         return Copied(texts.layout(text), dtype)
     side = side_of(text, Reading(texts.let, texts.unit, texts.dialect, tuple(texts.storage), dtype))

@@ -159,6 +159,8 @@ def _in_cases(function: Answering) -> Answering:
             return by_cases(function, given, where)
         except NamesWanted as wanted:
             said = [where] if isinstance(where, str) else [*where]
+            if {*wanted.facts} <= {*said}:
+                raise
             return answered(**given, where=[*filter(None, said), *wanted.facts])
 
     return answered  # type: ignore[return-value]

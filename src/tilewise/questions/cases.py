@@ -54,6 +54,8 @@ def by_cases(
     )
     with given(known, Effort(MOST_TOLD)):
         report = _report(found)
+    where = {"where": known.spelled(known.names)} if known.names else {}
+    report = replace(report, contents={**report.contents, **where})
     return report.noted(*shared, *_mistyped(values, known))
 
 

@@ -68,7 +68,7 @@ def code(
     if flat and coordinates:
         raise misused("--flat and --coordinates are two forms of the index", "ask for one")
     texts = Texts(dtype, **reading)
-    text = text_from(layout) if isinstance(layout, str) else layout
+    text = text_from(layout, texts.let) if isinstance(layout, str) else layout
     where = texts.layout(text)
     spelled = _own_text(text, texts)
     if bytes or base is not None:

@@ -202,7 +202,7 @@ def _layout(texts: Texts, given: LayoutText | None, dtype: Type | None) -> Layou
         return given
     from tilewise.hardware.calls import doubts, parse
 
-    text = text_from(given)
+    text = text_from(given, texts.let)
     layout = parse(text)
     texts.note(*doubts(text, layout, "element", dtype))
     return layout

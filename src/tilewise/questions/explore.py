@@ -90,7 +90,7 @@ def _fragment(texts: Texts, layout: LayoutText | None) -> str:
         raise misused(
             "an address of the explorer has no room for --storage", "use an axis that has the kind, such as m"
         )
-    text = text_from(layout) if isinstance(layout, str) else str(layout)
+    text = text_from(layout, texts.let) if isinstance(layout, str) else str(layout)
     shown = texts.layout(text if isinstance(layout, str) else layout)
     if shown.unit != "element":
         raise LayoutError(

@@ -48,7 +48,7 @@ SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\bdtype=\"(\w+)\"", r"--dtype \1"),
     (r"\bengine=\"(\w+)\"", r"--engine \1"),
     (r"Axis\(\"(\w+)\", storage=True\)(, or --storage \1)?", r"--storage \1"),
-    (r", or parse\(text, let=\{.*?\}\)", ""),
+    (r", or parse\(text, let=\{'(\w+)'.*?\}\)", r", or --where \1 for all its values"),
     (r"give a window, such as rows 0:64 and columns 0:64", "a part of it: --window 0:64,0:64"),
     (r"regroup\(\(0, 1\), 2\)", "regroup 0,1 2"),
     (r"\(1, 0\) swaps two", "1,0 swaps two"),

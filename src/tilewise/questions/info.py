@@ -36,7 +36,7 @@ def info(layout: LayoutText, dtype: Type | None = None, **reading: Unpack[Tensor
     from tilewise.pictures.scene.words import left_behind
 
     texts = Texts(dtype, **reading)
-    text = text_from(layout) if isinstance(layout, str) else layout
+    text = text_from(layout, texts.let) if isinstance(layout, str) else layout
     facts = texts.layout(text)
     undecided: list[str] = []
 

@@ -141,7 +141,7 @@ def _named(texts: Texts, source: LayoutText, target: LayoutText | None, shape: S
     if isinstance(target, str) and (name := _name(target)) in NAMES:
         raise misused(f"{name} is a whole move: it takes no SRC", _example(name))
     if isinstance(source, str) and isinstance(target, str):
-        source, target = two_texts(source, target)
+        source, target = two_texts(source, target, texts.let)
     texts.settle_type(source, target)
     if texts.dtype is None:
         raise misused("the type of an element is not given", "such as --dtype bf16")

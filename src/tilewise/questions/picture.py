@@ -92,7 +92,7 @@ class Picture:
         given = [self.layout, *listed(self.beside)]
         if given.count("-") > 1:
             raise misused("only one layout can come from standard input")
-        return [text_from(each) if isinstance(each, str) else each for each in given]
+        return [text_from(each, self.texts.let) if isinstance(each, str) else each for each in given]
 
     def _layouts(self, given: Sequence[LayoutText]) -> list[Layout]:
         return [self.texts.layout(each) for each in given]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from tilewise.core.errors import LayoutError
+from tilewise.questions.texts import wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,21 +17,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def result_in(text: str) -> str:
+def result_in(text: str, let: Mapping[str, int]) -> str:
     """Return what an answer in JSON holds, as a word: a layout, a table, the nearest tile; any other JSON as
     it is.
 
-    >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}')
+    Of an answer for each case of names, it is that for the values in `let`, which may be names that the
+    question knows.
+
+    >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}', {})
     'S[4 : 9]'
-    >>> result_in('{"schema": 1, "shape": [2, 2], "axes": ["m"], "places": [[[0]], [[1]], [[2]], [[3]]]}')
+    >>> result_in('{"schema": 1, "shape": [2, 2], "axes": ["m"], "places": [[[0]], [[1]], [[2]], [[3]]]}', {})
     '[[0, 1], [2, 3]]'
     """
-    answer = _answer_in(text)
+    answer = _at_hand(_answer_in(text), let)
     if "op" in answer and "result" in answer:
-        return _result(answer)
+        return _result(answer, let)
     for name in ("layout", "tile"):
         if isinstance(answer.get(name), str):
-            return _written(answer[name], answer)
+            return _written(answer[name], answer, let)
     if answer.get("legal") is False and answer.get("nearest"):
         return str(answer["nearest"][0]["layout"])
     return json.dumps(_table(answer)) if answer.keys() >= {"shape", "axes", "places"} else text
@@ -66,7 +70,22 @@ def _answer_in(text: str) -> dict[str, Any]:
     return answer if isinstance(answer, dict) and "schema" in answer else {}
 
 
-def _result(answer: Mapping[str, Any]) -> str:
+def _at_hand(answer: Mapping[str, Any], let: Mapping[str, int]) -> Mapping[str, Any]:
+    """Return the answer for the values of names; ask for names without values, and for facts about them."""
+    if "where" in answer:
+        wanted(answer["where"], let)
+    if "if" not in answer and "cases" not in answer:
+        return answer
+    from tilewise.notation.facts import is_so
+
+    for case in answer.get("cases", [answer]):
+        if case["if"] == "else" or is_so(case["if"], let):
+            return case
+    reason = answer["otherwise"].get("reason", "")
+    raise LayoutError("TW108", "the answer holds no layout for these values" + (f": {reason}" if reason else ""))
+
+
+def _result(answer: Mapping[str, Any], let: Mapping[str, int]) -> str:
     result = answer["result"]
     if result is None or isinstance(result, bool):
         reason = f": {answer['reason']}" if "reason" in answer else ""
@@ -77,16 +96,16 @@ def _result(answer: Mapping[str, Any]) -> str:
         )
     if not isinstance(result, str):
         return json.dumps(result)
-    return _written(result, answer)
+    return _written(result, answer, let)
 
 
-def _written(text: str, answer: Mapping[str, Any]) -> str:
+def _written(text: str, answer: Mapping[str, Any], let: Mapping[str, int]) -> str:
     """Return the text of a layout, or a document where the answer says more than the text does."""
     if "unit" not in answer and "storage" not in answer:
         return text
     from tilewise.notation import parse, to_json
 
-    read = parse(text, unit=answer.get("unit", "element"), storage=answer.get("storage", ()))
+    read = parse(text, unit=answer.get("unit", "element"), storage=answer.get("storage", ()), let=let)
     return json.dumps(to_json(read))
 
 

@@ -56,7 +56,7 @@ def relation(
     """
     texts = Texts(dtype, **reading)
     if isinstance(a, str) and isinstance(b, str):
-        a, b = two_texts(a, b)
+        a, b = two_texts(a, b, texts.let)
     one = texts.of_type(dtype_a).layout(a)
     other = texts.of_type(dtype_b).layout(b)
     given = {

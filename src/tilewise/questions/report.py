@@ -117,7 +117,7 @@ class NamesWanted(LayoutError):
     """A text has sizes that are not known: a question answers for all their values, with facts."""
 
     def __init__(self, facts: Sequence[str]) -> None:
-        names = [fact.split()[0] for fact in facts]
+        names = [*dict.fromkeys(fact.split()[0] for fact in facts)]
         hint = " ".join(f"--let {name}=64" for name in names[:3])
         super().__init__(
             "TW007", f"sizes are not known here: {', '.join(names)}", hint=f"give values: {hint}"

@@ -16,6 +16,7 @@ from textwrap import indent
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import LeftOpen, Stuck
 from tilewise.questions.asking import LAYOUT, asks
 from tilewise.questions.report import Report
 from tilewise.questions.texts import Texts, misused
@@ -46,11 +47,15 @@ def say(
     said: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
     for name in [as_] if as_ else notations:
+        is_wanted = as_ is not None or name in _OWN
         try:
             said[name] = _writer(name, texts)(spelled)
         except LayoutError as error:
-            if as_ or name in _OWN:
+            if is_wanted:
                 said[name], reasons[name] = None, error.message
+        except (LeftOpen, Stuck):  # no one text for all values of names
+            if is_wanted:
+                raise
     if as_:
         fields = {"as": as_, "text": said[as_], "layout": spelled}
         if said[as_] is None:

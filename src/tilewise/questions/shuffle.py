@@ -72,7 +72,7 @@ def shuffle(
 
     texts = Texts(dtype, **reading)
     if isinstance(source, str) and isinstance(target, str):
-        source, target = two_texts(source, target)
+        source, target = two_texts(source, target, texts.let)
     texts.settle_type(source, target)
     computed, wanted = (_type_called(text, texts.let) for text in (source, target))
     if texts.dtype is None and computed:

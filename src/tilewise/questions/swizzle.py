@@ -112,7 +112,7 @@ def swizzle(
 
 def _tile(texts: Texts, given: Tile) -> Layout | Sequence[int]:
     if isinstance(given, str):
-        text = text_from(given)
+        text = text_from(given, texts.let)
         if _SHAPE.fullmatch(text):
             return tuple(int(extent) for extent in re.split(r"\s*[x×]\s*", text))
         given = text

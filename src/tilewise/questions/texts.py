@@ -108,7 +108,7 @@ class Texts:
                 self._refuse_another_shape(extents_of(given.shape))
             self.sums.append({})
             return self._converted(given)
-        text = text_from(given)
+        text = text_from(given, self.let)
         try:
             found = self._reading(text, as_counted)
         except LayoutError as error:
@@ -118,7 +118,7 @@ class Texts:
                 if text.endswith(OF_FILES) and len(text.split()) == 1:
                     raise LayoutError("TW402", f"there is no file {text}") from None
                 raise
-            path, text = text, text_from(_content(text))
+            path, text = text, text_from(_content(text), self.let)
             try:
                 found = self._reading(text, as_counted)
             except LayoutError as inside:
@@ -140,7 +140,7 @@ class Texts:
     def pair(self, a: LayoutText, b: LayoutText) -> tuple[Layout, Layout]:
         """Return two layouts, of which one may come from standard input."""
         if isinstance(a, str) and isinstance(b, str):
-            a, b = two_texts(a, b)
+            a, b = two_texts(a, b, self.let)
         return self.layout(a), self.layout(b)
 
     def note(self, *notes: str) -> None:
@@ -190,7 +190,7 @@ class Texts:
         if is_document(text):
             from tilewise.notation.dialects import Reading as Told
 
-            layout = _document(text)
+            layout = _document(text, self.let)
             self._refuse_another_unit(layout, "document")
             for option in ("storage", "dialect"):
                 if getattr(self, option):
@@ -385,25 +385,28 @@ class Texts:
 # -- words -------------------------------------------------------------------------------------------------
 
 
-def text_from(text: str) -> str:
-    """Return a text, or standard input where it is -; of an answer in JSON the layout that it holds."""
+def text_from(text: str, let: Mapping[str, int] | None = None) -> str:
+    """Return a text, or standard input where it is -; of an answer in JSON the layout that it holds.
+
+    An answer may be one for each case of names, with values in `let`.
+    """
     given = of_kind(text, str, "a layout", 'a Layout, or its text, such as "S[(8, 4) : (4, 1)]"')
     text = given.strip() if given != "-" else _standard_input()
     if not is_document(text):
         return text
     from tilewise.questions.piped import result_in
 
-    return result_in(text)
+    return result_in(text, names_now() if let is None else let)  # type: ignore[arg-type]  # computed with
 
 
-def two_texts(one: str, other: str) -> tuple[str, str]:
+def two_texts(one: str, other: str, let: Mapping[str, int] | None = None) -> tuple[str, str]:
     """Return the texts of two layouts, of which one may come from standard input."""
     if one == other == "-":
         raise misused(
             "only one layout can come from standard input",
             "write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
         )
-    return text_from(one), text_from(other)
+    return text_from(one, let), text_from(other, let)
 
 
 def is_document(text: str) -> bool:
@@ -566,13 +569,27 @@ def _all_of(stream: TextIO) -> str:
         raise LayoutError("TW402", f"standard input cannot be read: {error.strerror}") from None
 
 
-def _document(text: str) -> Layout:
+def _document(text: str, let: Mapping[str, int]) -> Layout:
+    """Return the layout of a document; its facts are asked for where the question does not know them."""
     import json
 
     from tilewise.notation import from_json
+    from tilewise.notation.document import where_of
 
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise LayoutError("TW108", f"not a JSON document: {error}") from None
-    return from_json(document.get("layout", document) if isinstance(document, dict) else document)
+    if isinstance(document, dict):
+        document = document.get("layout", document)
+    wanted(where_of(document), let)
+    return from_json(document, let)
+
+
+def wanted(where: Sequence[str], let: Mapping[str, int]) -> None:
+    """Ask for the facts of a text that the question does not know."""
+    if where:
+        from tilewise.notation.facts import open_facts
+
+        if facts := open_facts(where, let):
+            raise NamesWanted(facts)

@@ -101,7 +101,7 @@ def who(
     elif named:
         raise misused("PLACE and options for its axes are two ways to say it", "such as laneid=5,reg=1")
     texts = Texts(dtype, asked_shape=shape, **reading)
-    text = text_from(layout) if isinstance(layout, str) else layout
+    text = text_from(layout, texts.let) if isinstance(layout, str) else layout
     where = texts.layout(text)
     if sum((place is not None, byte is not None, holes, shared)) != 1:
         raise misused("one question at a time: PLACE, --byte, --holes or --shared", "such as laneid=5,reg=1")

@@ -54,7 +54,7 @@ def paired(words: Sequence[Word], given: Sequence[str]) -> list[tuple[Word, str]
 
 def value_of(texts: Texts, name: str, text: str) -> Any:
     """Return the value of a word or of an option; what has no other kind is a layout."""
-    text = text_from(text)
+    text = text_from(text, texts.let)
     return KINDS[name](texts, text) if name in KINDS else texts.layout(text)
 
 

@@ -13,7 +13,8 @@ import { modulo } from "../core/integers";
 import { scaledSwizzle, swizzleOf, type Swizzle } from "../core/swizzles";
 import { vectorOf, type Vector } from "../core/vectors";
 import { quoted, spanOf, type Cursor } from "./tokens";
-import { congruent, literal, noNumber, shapeOfTree, tree, valueOf, type Leaf, type Names } from "./trees";
+import { congruent, literal, noNumber, opensRounded, rounded, shapeOfTree, sum, tree, valueOf } from "./trees";
+import type { Leaf, Names } from "./trees";
 
 const SWIZZLES = ["Sw", "Swizzle", "S"];
 const POINTERS = ["smem_ptr", "gmem_ptr", "rmem_ptr", "tmem_ptr", "ptr"];
@@ -41,7 +42,7 @@ export class CuteParser {
     }
     const isSigned = cursor.next.text === "-";
     if (cursor.next.text !== "(" && ["o", "∘"].includes(cursor.ahead(isSigned ? 2 : 1).text)) {
-      offset = this.#number();
+      offset = this.#factor();
       this.#compose();
     }
     const plain = this.#plain();
@@ -74,10 +75,10 @@ export class CuteParser {
     const hint = "a swizzle has three numbers: B, M, S";
     return cursor.blame(start, () => {
       const opened = cursor.expect("<");
-      const numbers = [this.#number()];
+      const numbers = [this.#factor()];
       while (numbers.length < 3) {
         cursor.expect(",", opened, hint);
-        numbers.push(this.#number());
+        numbers.push(this.#factor());
       }
       cursor.expect(">", opened, hint);
       const [bits = 0n, base = 0n, shift = 0n] = numbers;
@@ -105,7 +106,7 @@ export class CuteParser {
 
   #address(bits: number): void {
     const at = this.cursor.next;
-    if (modulo(this.#number() * 8n, BigInt(bits)) === 0n) return;
+    if (modulo(this.#factor() * 8n, BigInt(bits)) === 0n) return;
     const hint = "it counts bytes; where it says nothing, write unset";
     throw this.cursor.error("TW106", `the address is no multiple of ${bits} bits`, hint, spanOf(at));
   }
@@ -159,7 +160,7 @@ export class CuteParser {
       const hint = `write S[...] with strides on @${mode.text}`;
       throw cursor.error("TW008", "CuTe has no named axes", hint, spanOf(mode));
     }
-    const axis = axisOf(`e${this.#number()}`, this.names.storage);
+    const axis = axisOf(`e${this.#factor()}`, this.names.storage);
     if (cursor.next.text === "@") {
       const hint = "flatten the coordinates, so that every basis stride names one mode";
       const reason = "a basis inside a basis has no axis here";
@@ -168,19 +169,25 @@ export class CuteParser {
     return { value: vectorOf([[axis.name, steps]]), span: cursor.since(start) };
   }
 
-  /** `8`, `_8`, `-8`, or a name with a value. */
+  /** `8`, `_8`, `-8`, or a name with a value; between parentheses a sum of products of them too. */
   #number(): bigint {
-    return this.cursor.accept("-") ? -this.#magnitude() : this.#magnitude();
+    const { cursor, names } = this;
+    if (!["(", ","].includes(cursor.behind.text)) return this.#factor();
+    return sum(cursor, names, () => this.#factor());
   }
 
-  #magnitude(): bigint {
-    const { cursor } = this;
-    const token = cursor.next;
-    cursor.take();
+  #factor(): bigint {
+    return this.cursor.accept("-") ? -this.#unsigned() : this.#unsigned();
+  }
+
+  #unsigned(): bigint {
+    const { cursor, names } = this;
+    if (opensRounded(cursor)) return rounded(cursor, names, () => this.#factor());
+    const token = cursor.take();
     if (token.kind === "number") return literal(cursor, token.text);
     if (token.kind === "name") {
       const [, digits] = /^_([0-9]+)$/.exec(token.text) ?? [];
-      return digits ? literal(cursor, digits) : valueOf(cursor, this.names, token);
+      return digits ? literal(cursor, digits) : valueOf(cursor, names, token);
     }
     if (token.text === "?") {
       const hint = "write a name and give it a value: --let";

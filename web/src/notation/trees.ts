@@ -82,11 +82,15 @@ export function integer(cursor: Cursor, names: Names): Leaf<bigint> {
   return { value: sum(cursor, names), span: cursor.since(start) };
 }
 
-function sum(cursor: Cursor, names: Names): bigint {
+/** Takes a number without operators. */
+type Factor = (cursor: Cursor, names: Names) => bigint;
+
+/** A sum of products of numbers, each taken by `one`. */
+export function sum(cursor: Cursor, names: Names, one: Factor = factor): bigint {
   const start = cursor.next;
-  let value = product(cursor, names);
+  let value = product(cursor, names, one);
   for (let sign = cursor.accept("+", "-"); sign; sign = cursor.accept("+", "-")) {
-    const addend = product(cursor, names);
+    const addend = product(cursor, names, one);
     value += sign.text === "-" ? -addend : addend;
     cursor.blame(start, () => asInt(value, "a sum"));
   }
@@ -147,11 +151,11 @@ export function axisName(cursor: Cursor, names: Names): string {
 }
 
 /** A product of integers and names; `//` must divide without a rest. */
-export function product(cursor: Cursor, names: Names): bigint {
+export function product(cursor: Cursor, names: Names, one: Factor = factor): bigint {
   const start = cursor.next;
-  let value = factor(cursor, names);
+  let value = one(cursor, names);
   for (let sign = cursor.accept("*", "//"); sign; sign = cursor.accept("*", "//")) {
-    const other = factor(cursor, names);
+    const other = one(cursor, names);
     if (sign.text === "*") value *= other;
     else if (!other || value % other) {
       const reason = other ? `${value} // ${other} leaves a rest` : "division by 0";
@@ -188,13 +192,13 @@ export function opensRounded(cursor: Cursor): boolean {
 }
 
 /** `ceildiv(a, b)` or `floordiv(a, b)`. */
-function rounded(cursor: Cursor, names: Names): bigint {
+export function rounded(cursor: Cursor, names: Names, one: Factor = factor): bigint {
   const word = cursor.take();
   const opened = cursor.take();
   const [over, by] = cursor.deeper("parentheses", opened, () => {
-    const dividend = sum(cursor, names);
+    const dividend = sum(cursor, names, one);
     cursor.expect(",", opened, `${word.text} takes two numbers`);
-    return [dividend, sum(cursor, names)] as const;
+    return [dividend, sum(cursor, names, one)] as const;
   });
   cursor.expect(")", opened);
   if (by < 1n) throw cursor.error("TW101", `${by} divides nothing here`, "take 1 or more", cursor.since(word));

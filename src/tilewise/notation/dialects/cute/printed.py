@@ -105,7 +105,7 @@ class CuteParser(NumberCursor):
         swizzles = self.pointer(self.swizzles())
         signed = self.next.text == "-"
         if self.next.text != "(" and self.ahead(1 + signed).text in _O:
-            offset = offset + as_vector(self.number())
+            offset = offset + as_vector(self.factor())
             self.compose()
         plain = self.plain()
         if opened is not None and (opened.text == "<" or self.next.text == ")"):
@@ -120,7 +120,7 @@ class CuteParser(NumberCursor):
             return None
         word, opened = self.take(), self.take()
         if word.text == "Tensor":  # `Tensor<0x7f00@gmem o (4,8):(8,1)>`
-            self.number()
+            self.factor()
             self.expect("@", opened)
             self.pointed = Pointer(space=self.space())
             self.compose()
@@ -130,7 +130,7 @@ class CuteParser(NumberCursor):
         """Take the first value of a tensor of numbers or coordinates, as in `ArithTuple(2,_0) o`."""
         if self.accept("counting_iter"):
             opened = self.expect("(")
-            first = as_vector(self.number())
+            first = as_vector(self.factor())
             self.expect(")", opened)
         elif self.accept("ArithTuple") or (in_tensor and self.next.text == "("):
             start = self.next
@@ -164,10 +164,10 @@ class CuteParser(NumberCursor):
                 numbers = [*map(int, pycutes.groups())]
             else:
                 opened = self.expect("<")
-                numbers = [self.number()]
+                numbers = [self.factor()]
                 while len(numbers) < 3:
                     self.expect(",", opened, "a swizzle has three numbers: B, M, S")
-                    numbers.append(self.number())
+                    numbers.append(self.factor())
                 self.expect(">", opened, "a swizzle has three numbers: B, M, S")
             bits, base, shift = numbers
             return Swizzle(bits, base, shift)
@@ -209,7 +209,7 @@ class CuteParser(NumberCursor):
             self.expect(")", at)
         elif start.text == "tmem_" and at.kind == WIDTH:  # lane and column, 0x0000.0100
             self.take()
-        elif not self.accept("unset", "nullptr") and self.number() * 8 % bits:
+        elif not self.accept("unset", "nullptr") and self.factor() * 8 % bits:
             hint = "it counts bytes; where it says nothing, write unset"
             raise self.error("TW106", f"the address is no multiple of {bits} bits", at.span, hint)
         self.expect(")", opened)
@@ -222,7 +222,7 @@ class CuteParser(NumberCursor):
         """
         word, opened = self.take(), self.take()
         if opened.text == "(":
-            self.number()
+            self.factor()
             self.expect(":", opened)
         element = self.take()
         bits = bits_of(element.text)
@@ -242,7 +242,7 @@ class CuteParser(NumberCursor):
                     swizzles.append(on_bytes.scaled(8, bits))
             elif self.accept("align"):
                 bracket = self.expect("<")
-                pointer.alignment = self.number()
+                pointer.alignment = self.factor()
                 self.expect(">", bracket)
             else:
                 pointer.space = self.space()
@@ -297,33 +297,34 @@ class CuteParser(NumberCursor):
             if mode.kind == NAME and mode.text in KNOWN:
                 hint = f"write S[...] with strides on @{mode.text}"
                 raise self.error("TW008", "CuTe has no named axes", mode.span, hint)
-            vector = along_basis(self.number(), vector["m"])
+            vector = along_basis(self.factor(), vector["m"])
             if self.next.text == "@":
                 raise nested_basis(self, (mode.start, self.ahead(1).end))
         return Leaf(vector, self.since(start))
 
     def number(self) -> int:
-        """Take `8`, `_8`, `-8`, `_-8`, or a name with a value."""
-        if self.accept("-"):
-            return -self.magnitude()
-        if self.next.text == "_" and self.ahead(1).text == "-":  # C++ prints _-1
-            self.take()
-            return self.number()
-        return self.magnitude()
+        """Take `8`, `_8`, `-8`, or a name with a value; between parentheses a sum of products of them too."""
+        return super().number() if self.behind.text in ("(", ",") else self.factor()
 
-    def magnitude(self) -> int:
-        """Take `8`, `_8`, or a name with a value."""
-        token = self.take()
-        if token.kind == NUMBER:
-            return self.literal(token.text)
-        if (value := static(self, token.text)) is not None:
-            return value
-        if token.kind == NAME:
-            return self.names.number(self, token)
+    def factor(self) -> int:
+        """Take a number without operators."""
+        return -self.factor_after_sign() if self.accept("-") else self.factor_after_sign()
+
+    def factor_after_sign(self) -> int:
+        """Take `8`, `_8`, `_-8`, a name with a value, or a rounded quotient."""
+        token = self.next
+        if token.text == "(":
+            raise self.no_number(token)
+        if token.text == "_" and self.ahead(1).text == "-":  # C++ prints _-1
+            self.take()
+            return self.factor()
         if token.text == "?":
             hint = "write a name and give it a value: --let"
             raise self.error("TW007", "a dynamic value is not known here", token.span, hint)
-        raise self.no_number(token)
+        if token.text[:1] == "_":
+            value = static(self, self.take().text)
+            return self.names.number(self, token) if value is None else value
+        return super().factor_after_sign()
 
 
 def static(reader: NumberCursor, word: str) -> int | None:
