@@ -12,7 +12,7 @@ TILE, FLAT = "S[(M, 64) : (lda, 1)]", "S[M*64 : 1]"
 def test_a_yes_for_all_values(tilewise):
     run = tilewise("same", "S[(M, 64) : (64, 1)]", FLAT, "--where", "M", "--json")
     assert run.code == 0
-    assert run.json == {"same": True}
+    assert run.json == {"same": True, "where": ["M"]}
 
 
 def test_a_condition_and_values_for_a_no(tilewise):

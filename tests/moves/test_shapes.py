@@ -309,7 +309,7 @@ def test_the_command_writes_a_kernel_for_all_values() -> None:
     facts = "M % 8 == 0, N % 8 == 0"
     report = emit_move("S[M, N]", "S[(M, N) : (1, M)]", "bf16", where=facts, host=True)
     assert report.names == ["M", "N"]
-    assert report.where == "M % 8 == 0, N % 8 == 0, M >= 8, N >= 8"
+    assert report.where == ["M % 8 == 0", "N % 8 == 0", "M >= 8", "N >= 8"]
     assert "launch_move_bf16(const void *source, void *target, long long M, long long N," in report.code
     with pytest.raises(LayoutError, match="tests no accesses"):
         emit_move("S[M, N]", "S[(M, N) : (1, M)]", "bf16", where=facts, checked=True)

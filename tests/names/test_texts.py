@@ -10,7 +10,7 @@ import sys
 import pytest
 from tests.names.questions import NAMES, drawn
 
-from tilewise import S, LayoutError, at, banks, info, name, parse, same, say, show, table, vector
+from tilewise import LayoutError, S, at, banks, info, name, parse, same, say, show, table, vector
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import named, valued
 from tilewise.notation import from_json, to_cute, to_json

@@ -272,7 +272,7 @@ class ShapesPlan:
             "class": self.kind,
             "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
             "names": list(self.names),
-            "where": self.where,
+            "where": [condition.text(truth) for condition, truth in self.conditions],
             "tile": self.way.named_extents,
             "vector": self.typical.vector,
             "swizzle": self.way.swizzle,

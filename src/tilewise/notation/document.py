@@ -174,7 +174,9 @@ def _steps(vector: Vector) -> dict[str, Any]:
 def _tupled(mode: Any, number: Callable[[Any], Any], depth: int = 1) -> Any:
     if depth > MAX_NESTING + 1:
         raise LayoutError("TW005", f"a shape nested deeper than {MAX_NESTING}")
-    return tuple(_tupled(inner, number, depth + 1) for inner in mode) if isinstance(mode, list) else number(mode)
+    return (
+        tuple(_tupled(inner, number, depth + 1) for inner in mode) if isinstance(mode, list) else number(mode)
+    )
 
 
 def _texts(value: Any, key: str) -> Sequence[str]:

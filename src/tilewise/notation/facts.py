@@ -76,7 +76,9 @@ def open_facts(where: Iterable[str], let: Mapping[str, int]) -> list[str]:
             now = facts_now(()).truth_of(_with_values(fact, let))
             if now is (not truth):
                 hint = "leave out the values, or the facts, that contradict it"
-                raise LayoutError("TW007", f"it says {fact.text(truth)}, and this is never so here", hint=hint)
+                raise LayoutError(
+                    "TW007", f"it says {fact.text(truth)}, and this is never so here", hint=hint
+                )
             is_known = is_known and now is truth
         if not is_known:
             found.append(text)

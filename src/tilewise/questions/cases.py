@@ -54,8 +54,8 @@ def by_cases(
     )
     with given(known, Effort(MOST_TOLD)):
         report = _report(found)
-    where = {"where": known.spelled(known.names)} if known.names else {}
-    report = replace(report, contents={**report.contents, **where})
+    if known.names and "where" not in report.contents:
+        report = replace(report, contents={**report.contents, "where": known.spelled(known.names)})
     return report.noted(*shared, *_mistyped(values, known))
 
 

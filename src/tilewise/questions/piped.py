@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from tilewise.core.errors import LayoutError
-from tilewise.questions.texts import wanted
+from tilewise.questions.report import ask_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _answer_in(text: str) -> dict[str, Any]:
 def _at_hand(answer: Mapping[str, Any], let: Mapping[str, int]) -> Mapping[str, Any]:
     """Return the answer for the values of names; ask for names without values, and for facts about them."""
     if "where" in answer:
-        wanted(answer["where"], let)
+        ask_for(answer["where"], let)
     if "if" not in answer and "cases" not in answer:
         return answer
     from tilewise.notation.facts import is_so
@@ -82,7 +82,9 @@ def _at_hand(answer: Mapping[str, Any], let: Mapping[str, int]) -> Mapping[str, 
         if case["if"] == "else" or is_so(case["if"], let):
             return case
     reason = answer["otherwise"].get("reason", "")
-    raise LayoutError("TW108", "the answer holds no layout for these values" + (f": {reason}" if reason else ""))
+    raise LayoutError(
+        "TW108", "the answer holds no layout for these values" + (f": {reason}" if reason else "")
+    )
 
 
 def _result(answer: Mapping[str, Any], let: Mapping[str, int]) -> str:

@@ -125,6 +125,15 @@ class NamesWanted(LayoutError):
         self.facts = facts
 
 
+def ask_for(where: Sequence[str], let: Mapping[str, int]) -> None:
+    """Ask for those facts of a text that the values of names, in a question, do not settle."""
+    if where:
+        from tilewise.notation.facts import open_facts
+
+        if facts := open_facts(where, let):
+            raise NamesWanted(facts)
+
+
 def refused(
     no: Refused,
     fields: Mapping[str, Any],

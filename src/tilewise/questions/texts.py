@@ -16,7 +16,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.polynomials import is_equal, names_now
 from tilewise.core.shapes import as_shape, coordinates, extents_of, spell
 from tilewise.questions.asking import option_of
-from tilewise.questions.report import NamesWanted
+from tilewise.questions.report import NamesWanted, ask_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -570,7 +570,7 @@ def _all_of(stream: TextIO) -> str:
 
 
 def _document(text: str, let: Mapping[str, int]) -> Layout:
-    """Return the layout of a document; its facts are asked for where the question does not know them."""
+    """Return the layout of a document; ask for those of its facts that the question does not know."""
     import json
 
     from tilewise.notation import from_json
@@ -582,14 +582,5 @@ def _document(text: str, let: Mapping[str, int]) -> Layout:
         raise LayoutError("TW108", f"not a JSON document: {error}") from None
     if isinstance(document, dict):
         document = document.get("layout", document)
-    wanted(where_of(document), let)
+    ask_for(where_of(document), let)
     return from_json(document, let)
-
-
-def wanted(where: Sequence[str], let: Mapping[str, int]) -> None:
-    """Ask for the facts of a text that the question does not know."""
-    if where:
-        from tilewise.notation.facts import open_facts
-
-        if facts := open_facts(where, let):
-            raise NamesWanted(facts)

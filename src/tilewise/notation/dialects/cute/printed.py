@@ -28,7 +28,7 @@ from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.cute import ATTACHED, POINTERS, SWIZZLES
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.elements import bits_of, element_of
-from tilewise.notation.tokens import END, NAME, NUMBER, WIDTH, Cursor, Scan, Span, Token
+from tilewise.notation.tokens import END, NAME, WIDTH, Cursor, Scan, Span, Token
 from tilewise.notation.trees import NAMELESS, Leaf, Names, NumberCursor, Tree, plain
 
 _PYCUTE = re.compile(r"SW_(\d{1,4})_(\d{1,4})_(\d{1,4})")
