@@ -216,3 +216,14 @@ def test_documents_with_wrong_names_are_refused(change: dict[str, object], code:
     with pytest.raises(LayoutError) as error:
         from_json(document)
     assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"where": 5}, {"where": "M"}, {"cases": 5}, {"cases": [5]}, {"cases": [{"if": 5}]}, {"if": "M = 5"}],
+    ids=str,
+)
+def test_answers_of_no_form_are_refused(said: dict[str, object]) -> None:
+    with pytest.raises(LayoutError) as error:
+        info(json.dumps({"schema": 1, "op": "compose", "result": "S[8 : 1]", **said}))
+    assert error.value.code in ("TW002", "TW108")

@@ -72,9 +72,9 @@ def from_json(document: Any, let: Mapping[str, int] | None = None) -> Layout:
     >>> from tilewise import S
     >>> from_json(to_json(S[(8, 4) : (4, 1)] + 5))
     S[(8, 4) : (4, 1)] + 5
-    >>> rows = {"schema": 1, "shape": ["M", 64], "strides": [{"m": "lda"}, {"m": 1}], "where": ["M", "lda >= 64"]}
+    >>> rows = {"schema": 1, "shape": [8, 64], "strides": [{"m": "lda"}, {"m": 1}], "where": ["lda >= 64"]}
     >>> print(from_json(rows), from_json(rows, let={"lda": 72}))
-    S[(M, 64) : (lda, 1)] S[(M, 64) : (72, 1)]
+    S[(8, 64) : (lda, 1)] S[(8, 64) : (72, 1)]
     """
     if not isinstance(document, Mapping) or "schema" not in document:
         raise LayoutError("TW108", "not a layout document: it has no schema", hint="make one with --as json")

@@ -73,18 +73,27 @@ def _answer_in(text: str) -> dict[str, Any]:
 def _at_hand(answer: Mapping[str, Any], let: Mapping[str, int]) -> Mapping[str, Any]:
     """Return the answer for the values of names; ask for names without values, and for facts about them."""
     if "where" in answer:
-        ask_for(answer["where"], let)
+        from tilewise.notation.document import where_of
+
+        ask_for(where_of(answer), let)
     if "if" not in answer and "cases" not in answer:
         return answer
     from tilewise.notation.facts import is_so
 
-    for case in answer.get("cases", [answer]):
+    cases: list[Mapping[str, Any]] = answer.get("cases", [answer])
+    if not (isinstance(cases, list) and all(map(_has_condition, cases))):
+        raise LayoutError("TW108", "an answer by cases has a list of them, each with its condition")
+    for case in cases:
         if case["if"] == "else" or is_so(case["if"], let):
             return case
-    reason = answer["otherwise"].get("reason", "")
+    reason = answer.get("otherwise", {}).get("reason")
     raise LayoutError(
         "TW108", "the answer holds no layout for these values" + (f": {reason}" if reason else "")
     )
+
+
+def _has_condition(case: Any) -> bool:
+    return isinstance(case, dict) and isinstance(case.get("if"), str)
 
 
 def _result(answer: Mapping[str, Any], let: Mapping[str, int]) -> str:
