@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tilewise import info, same
+from tilewise import info, match, relation, same
 from tilewise.core.cases import cases
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NOTHING, NameFacts
@@ -190,3 +190,52 @@ def test_a_wide_range_with_names_at_its_ends_is_not_listed() -> None:
         assert _listed(m, m + 6, 3) == (m, m + 3, m + 6)
         with pytest.raises(Stuck, match="all numbers from M to"):
             _listed(m, m + (1 << 40), 1)
+
+
+# -- the hardware's readers ------------------------------------------------------------------------------
+
+TILES = (
+    "S[(64, 64) : (lda, 1)]",
+    "S[(64, 64) : (1, lda)]",
+    "S[((8, 16), 64) : ((64, lda), 1)]",
+    "S[(64, (8, 8)) : (8, (1, lda))]",
+    "S[((8, 8), (2, 8)) : ((lda, 64), (512, 1))]",
+    "Swizzle<3,3,3> o S[((8, 8), (64, 2)) : ((64, 512), (1, lda))]",
+    "Swizzle<2,3,3> o S[(64, (2, 32)) : (32, (lda, 1))]",
+)
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize(("engine", "operand"), [("wgmma", "A"), ("tcgen05", "B")])
+def test_match_agrees_with_numbers(tile: str, engine: str, operand: str) -> None:
+    asked: dict[str, str] = {"operand": operand, "dtype": "bf16", "engine": engine}
+    found = match(tile, where="lda >= 1, lda % 8 == 0", **asked)
+    for value in (8, 16, 32, 64, 72, 96, 128, 520, 1024, 2560):
+        one = match(tile, let={"lda": value}, **asked)
+        if "values" in found.contents:  # yes for some
+            if found.contents.get("if"):
+                assert one.answer or not holds(found.contents["if"], value)
+            continue
+        (case,) = [own for own in found.cases if holds(own["if"], value)]
+        assert case["legal"] is one.legal
+        rules = [[reason["rule"] for reason in own["reasons"]] for own in (case, one.contents)]
+        assert rules[0] in (rules[1], ["range"])
+
+
+def holds(condition: str, lda: int) -> bool:
+    return bool(eval(condition, {"lda": lda, "floordiv": int.__floordiv__}))
+
+
+def test_match_reads_rows_of_any_pitch() -> None:
+    found = match("S[(64, 64) : (lda, 1)]", operand="A", dtype="bf16", where="lda >= 98, lda % 64 == 2")
+    assert [own["if"] for own in found.cases] == ["lda <= 1860", "lda >= 1861"]
+    assert [own["reasons"][0]["rule"] for own in found.cases] == ["stride-16", "range"]
+    assert "rows are 2*lda B (lda elements) apart" in found.shown()
+    assert "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]" in found.shown()
+
+
+def test_a_relation_takes_no_case_for_another_reading() -> None:
+    facts = "M % 64 == 0, M >= 64, M <= 4096, lda >= 64, lda <= 8192"
+    found = relation("S[(M, 64) : (lda, 1)]", "S[(M, 64) : (64, 1)]", where=facts)
+    assert [own["if"] for own in found.cases] == ["lda == 64", "lda != 64"]
+    assert [own["class"] for own in found.cases] == ["same", "memory"]

@@ -74,7 +74,7 @@ class Question:
             return None
         for major in majors or self.majors:
             second = (0, 1) if major == "k" else (1, 0)
-            if cells.byte(*second) - cells.byte(0, 0) != cells.size:
+            if cells.step(*second) != cells.step_to(cells.byte(0, 0) + cells.size):
                 continue
             for mode in reversed(self.intake.modes[major]):
                 for rows in self.rows(cells, major):
@@ -137,14 +137,19 @@ class Form:
 
     def at(self, row: int, column: int, base_offset: int) -> int:
         """Return U of a cell: its address as a descriptor counts it, before the mode's swizzle."""
+        return self._swizzled(self.cells.byte(row, column), base_offset)
+
+    def _swizzled(self, address: int, base_offset: int) -> int:
+        """Return U of an address, or the address of which a number is U: a mode's swizzle undoes itself."""
         moved = self.engine.base_unit * base_offset if self.mode.bits else 0
-        return self.mode.swizzle(self.cells.byte(row, column) - moved) + moved
+        return self.mode.swizzle(address - moved) + moved
 
     @property
     def looks_alike(self) -> bool:
         """Return True if some descriptor of the mode places the second row, or column, as the tile does."""
-        second = self.index(1, 0)
-        return any(self.at(*second, b) - self.at(0, 0, b) == self.mode.width for b in self.base_offsets)
+        second = self.cells.step(*self.index(1, 0))  # which may have names, and is no number to swizzle then
+        wanted = ((b, self.at(0, 0, b) + self.mode.width) for b in self.base_offsets)
+        return any(second == self.cells.step_to(self._swizzled(number, b)) for b, number in wanted)
 
     @cached_property
     def base_offsets(self) -> list[int]:
@@ -215,8 +220,8 @@ class Form:
     @property
     def corners(self) -> Iterator[tuple[int, int]]:
         """Yield (row, column) of the first cell of every part."""
-        for row in range(0, self.cells.rows, self.rows):
-            for column in range(0, self.cells.columns, self.cells.k):
+        for row in _starts(self.cells.rows, self.rows):
+            for column in _starts(self.cells.columns, self.cells.k):
                 yield row, column
 
     # -- the proof -------------------------------------------------------------------------------------
@@ -292,6 +297,12 @@ class Form:
                 if self.at(row + down, column + right, base_offset) != far + along[j]:
                     return row + down, column + right, far + along[j]
         return None
+
+
+def _starts(end: int, step: int) -> Iterator[int]:
+    """Yield 0, step, ... below an end of 1 or more; where it has names, they need values after the first."""
+    yield 0
+    yield from range(step, end, step)
 
 
 def _begins(template: Digits, found: Digits) -> bool:

@@ -17,8 +17,9 @@ from tilewise.core.digits import halves, merged, value
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import LeftOpen, Stuck
 from tilewise.core.shapes import extents_of, leaves, size_of
-from tilewise.core.swizzles import Swizzle, apply_chain
+from tilewise.core.swizzles import Swizzle, apply_chain, undo_chain
 from tilewise.core.vectors import along
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands.stepping import PATTERNS
@@ -128,8 +129,11 @@ class Mismatch:
 
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
-        """Return the nearest layouts that work, the cheapest first."""
-        found = self.search() if self.search else ()
+        """Return the nearest layouts that work, the cheapest first; none where names take cases for them."""
+        try:
+            found = self.search() if self.search else ()
+        except (LeftOpen, Stuck):
+            found = ()
         return tuple([replace(near, layout=near.layout.in_order(self.order)) for near in found])
 
 
@@ -201,6 +205,10 @@ class SharedTile:
     def byte(self, row: int, column: int) -> int:
         """Return the address of a cell."""
         return apply_chain(self.chain, self.start + self.step(row, column)) + self.pattern
+
+    def step_to(self, address: int) -> int:
+        """Return the bytes from cell (0, 0) to a cell at an address, before the swizzle."""
+        return undo_chain(self.chain, address - self.pattern) - self.start
 
     @property
     def high(self) -> int:
@@ -341,12 +349,14 @@ def overlap(cells: SharedTile) -> list[Reason]:
 def first_shared(layout: Layout, most: int = MAX_LISTED) -> tuple[int, int] | None:
     """Return the first element at the place of an earlier one, after that one; among the first `most`.
 
+    Places with names are not compared.
+
     >>> from tilewise import S
     >>> first_shared(S[(4, 4) : (3, 1)])
     (3, 4)
     """
     taken: dict[object, int] = {}
-    for flat in range(min(layout.size, most)):
+    for flat in range(0 if layout.has_names else min(layout.size, most)):
         earlier = taken.setdefault(layout.before_swizzle(flat), flat)
         if earlier != flat:
             return earlier, flat

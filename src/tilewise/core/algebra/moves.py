@@ -22,7 +22,6 @@ from tilewise.core.canonical import canonical, merged_shard, multiple
 from tilewise.core.compare import agree, columns_of, places_of
 from tilewise.core.digits import refined, split
 from tilewise.core.facts import groups
-from tilewise.core.polynomials import is_named
 from tilewise.core.solve import BudgetSpent, reaches
 from tilewise.core.swizzles import apply_chain, one_permutation
 from tilewise.core.vectors import ZERO, Iter, Stepped, Vector
@@ -126,7 +125,7 @@ def _staying(old: Layout, new: Layout, names: Sequence[str]) -> int | None:
     found = columns_of(old, new)
     if found is None:
         copies = max(prod(it.extent for it in layout.replica) for layout in (old, new))
-        if is_named(old.size) or old.size * copies > MAX_LISTED:
+        if old.has_names or new.has_names or old.size * copies > MAX_LISTED:
             return None
         held = zip(_listed(old, names), _listed(new, names), strict=True)
         return sum(after <= before for before, after in held)
