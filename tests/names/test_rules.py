@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tilewise import info, match, relation, same
+from tilewise import banks, info, match, relation, same, vector
 from tilewise.core.cases import cases
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.known import NOTHING, NameFacts
-from tilewise.core.polynomials import Condition, Effort, Stuck, given, is_named, named
+from tilewise.core.polynomials import Condition, Effort, Stuck, given, is_named, named, valued
 from tilewise.core.solve import _listed
 from tilewise.notation.facts import read_facts
 from tilewise.questions.algebra import algebra
@@ -239,3 +239,38 @@ def test_a_relation_takes_no_case_for_another_reading() -> None:
     found = relation("S[(M, 64) : (lda, 1)]", "S[(M, 64) : (64, 1)]", where=facts)
     assert [own["if"] for own in found.cases] == ["lda == 64", "lda != 64"]
     assert [own["class"] for own in found.cases] == ["same", "memory"]
+
+
+def test_the_width_of_a_vector_hangs_on_the_rest_of_a_stride() -> None:
+    found = vector("S[(M, 64) : (lda, 1)]", "bf16", access="row", where="M % 64 == 0, M >= 64, lda >= 64")
+    assert [line for line in found.shown().split("\n") if line[:2] == "if"] == [
+        "if lda % 8 == 0:",
+        "if lda % 8 != 0 and lda % 4 == 0:",
+        "if lda % 2 == 0 and lda % 4 != 0:",
+        "if lda % 2 != 0:",
+    ]
+    for own in found.cases:
+        bytes = own["accesses"][0]["bytes"]
+        rests = {lda % 8 for lda in range(65, 129) if eval(own["if"], {}, {"lda": lda})}
+        assert all((2 * rest) % bytes == 0 for rest in rests)
+        assert bytes == 16 or any((2 * rest) % (2 * bytes) for rest in rests)
+
+
+@pytest.mark.parametrize(
+    "tile", ["S[(M, 64) : (lda, 1)]", "S[(M, 8, 64) : (8*lda, lda, 1)]", "S[(M, 32) : (lda, 1)]"]
+)
+@pytest.mark.parametrize("access", ["row:16B", "row:4B", "row:8B"])
+def test_conflicts_of_any_number_of_rows_are_those_of_numbers(tile: str, access: str) -> None:
+    found = banks(tile, "f32", access=access, where="M % 16 == 0, M >= 16, lda >= 64")
+    for m, lda in product((16, 48, 64), (64, 65, 66, 68, 72, 80, 100, 128)):
+        numbers = {"M": m, "lda": lda}
+        try:
+            one = banks(tile, "f32", access=access, let=numbers)
+        except LayoutError:
+            one = None
+        condition = found.contents.get("if", "True")
+        assert bool(eval(condition, {}, numbers)) is bool(one)
+        if one:
+            cases = found.contents.get("cases", [found.contents])
+            own = [own for own in cases if len(cases) == 1 or eval(own["if"], {}, numbers)]
+            assert valued(own[0]["wavefronts"], numbers) == one.wavefronts

@@ -32,6 +32,8 @@ MOST_TOLD = 300_000
 """Bounds of polynomials that are taken to tell the cases of one question in few words."""
 MOST_EXAMPLES = 40
 """The most values that are tried for a no, where the answer is not decided for all."""
+VALUES = "give the names values: --let M=64"
+"""The hint where a question takes numbers."""
 _NO_STEP = (
     ArithmeticError,
     AssertionError,
@@ -119,11 +121,11 @@ def _cases(
             waiting += _both(facts, open_)
             continue
         except Stuck as stuck:
-            error = NotDecided(str(stuck), hint="give the names values: --let M=64")
+            error = NotDecided(str(stuck), hint=VALUES)
         except LayoutError as raised:
             error = raised
         except _NO_STEP as raised:
-            error = NotDecided("a step of this takes numbers alone")
+            error = NotDecided("a step of this takes numbers, and names have no values", hint=VALUES)
             error.__cause__ = raised
         finally:
             left -= effort.taken

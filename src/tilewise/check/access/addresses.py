@@ -8,7 +8,6 @@ the columns of the address decide. Otherwise every address is listed.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
 from tilewise.check.access.access import BYTE, INACTIVE, MOST_LISTED, Access, Lanes, Stored, check_listed
 from tilewise.core.bits import affine_map
@@ -17,12 +16,14 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
+from tilewise.core.polynomials import is_named, is_positive
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import storage_scaled
 from tilewise.core.vectors import ZERO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     import numpy as np
@@ -123,14 +124,18 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
 
 # -- with a list -----------------------------------------------------------------------------------------
 
+FIRST_REQUESTS = 8
+"""Requests in which a fault is searched where their number has names."""
+
 
 def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     """Return table[request, lane], from a list of every element's address."""
     requests, plain = 1, stored
     if stored.layout.has_names:
         requests, plain = access.requests, _unswizzled(stored, access.elements * stored.step)
-    for request, lane in product(range(requests), range(access.lanes)):
-        _check_lane(plain, access, request, lane)  # most faults are in the first request, and need no NumPy
+    for request in _in_turn(requests):
+        for lane in range(access.lanes):  # most faults are in the first request, and need no NumPy
+            _check_lane(plain, access, request, lane)
     check_listed(max(access.index.size, stored.size), most)
     import numpy as np
 
@@ -141,6 +146,15 @@ def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     for request, lane in np.argwhere(wrong)[:1].tolist():
         _check_lane(stored, access, request, lane)
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
+
+
+def _in_turn(many: int) -> Iterator[int]:
+    """Yield 0, 1, ... below a number; of one with names the first ones, and then all take its value."""
+    first = 0
+    while is_named(many) and first < FIRST_REQUESTS and is_positive(many - first):
+        yield first
+        first += 1
+    yield from range(first, many)
 
 
 def _unswizzled(stored: Stored, width: int) -> Stored:
