@@ -15,6 +15,7 @@ from tilewise.core.polynomials import valued
 from tilewise.core.swizzles import apply_chain
 from tilewise.moves import bind, plan
 from tilewise.moves.arrays.device import Loaded
+from tilewise.moves.arrays.run import BoundShapes, _OfShape
 from tilewise.moves.named import transpose
 from tilewise.moves.shapes import TYPICAL, ShapesPlan, shapes_plan
 from tilewise.moves.source import host_source, kernel_source
@@ -194,7 +195,9 @@ def test_values_have_to_be_those_of_the_class() -> None:
 def test_on_a_device_all_shapes_launch_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     launched = []
 
-    def made(self: Loaded, plan: object, index: int, kernel: str = "", blocks: int = 0, sizes=()) -> None:
+    def made(
+        self: Loaded, plan: object, index: int, kernel: str = "", blocks: int = 0, sizes=(), spare=0
+    ) -> None:
         launched.append((kernel, blocks, tuple(sizes)))
 
     monkeypatch.setattr(Loaded, "__init__", made)
@@ -209,6 +212,15 @@ def test_on_a_device_all_shapes_launch_one_kernel(monkeypatch: pytest.MonkeyPatc
     assert len({*texts}) == 4  # a small one has another tile
     assert texts[4] == ""  # storage that begins anywhere has a kernel of its own
     assert launched[2][1] == 128 * 64
+
+
+def test_three_blocks_run_at_a_time_where_runs_of_bytes_begin_between_sectors() -> None:
+    m, n = name("M", multiple=16, least=16), name("N", multiple=16, least=16)
+    bound = BoundShapes(shapes_plan(S[m, n], S[(m, n) : (1, m)], "u8"))
+    for sizes, spare in (((8208, 8224), 48), ((8224, 8208), 0), ((8192, 8192), 0), ((1040, 1056), 0)):
+        own = bound.of(dict(zip("MN", sizes, strict=True)))
+        assert isinstance(own, _OfShape)
+        assert own._shapes.spare_of(own.plan) == spare << 10
 
 
 @pytest.mark.parametrize(

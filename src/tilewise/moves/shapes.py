@@ -38,6 +38,7 @@ from tilewise.core.polynomials import (
     valued,
 )
 from tilewise.hardware.limits import BLOCKS
+from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.spelling import INT, NAME, NUMBERS
 from tilewise.moves.kernels.tile_kernel import tile_kernel
 from tilewise.moves.memory import Plan, memory_plan
@@ -68,6 +69,8 @@ WHOLE = 128
 """Typical values lack little to a multiple of this, so that tiles of such extents stay as they are."""
 STEP, LEAST_STEP, MOST_STEP = 1.25, 16, 72
 """Typical values grow by this factor, from 35 on, to 7 million."""
+FOUR_AT_A_TIME, THREE_AT_A_TIME = 512, 64 * 1024
+"""The threads of a block of which a multiprocessor runs four, and shared memory with which it runs three."""
 _CALLED, _SIZES, _HEAD = "$called", "$sizes", "$head"
 _HINT = "give the names values: --let M=4096"
 
@@ -240,6 +243,18 @@ class ShapesPlan:
         """Return True if the kernel counts as far as these values need; beyond, each has its own kernel."""
         small = all(valued(number, values) <= most for number, most in self.limits)
         return small and self.blocks_of(values) <= BLOCKS
+
+    def spare_of(self, own: Plan) -> int:
+        """Return the bytes of shared memory that a launch takes beyond the tile's for the shape of a plan.
+
+        With them a multiprocessor has three blocks at a time, and four without. Three are faster where the
+        target's runs of bytes begin between sectors (docs/reference/move-figures.md).
+        """
+        way = own.way
+        if not isinstance(way, Tile) or way.unit > 1 or self.way.threads != FOUR_AT_A_TIME:
+            return 0
+        between = any(digit.write % SECTOR for i, digit in enumerate(way.digits) if i not in way.write_run)
+        return max(0, THREE_AT_A_TIME - self.way.shared_bytes) if between else 0
 
     def fits(self, values: Mapping[str, int]) -> bool:
         """Return True if whole tiles fill the shape of these values."""

@@ -44,11 +44,17 @@ def _arguments(*values: int) -> tuple[Any, int]:
 class Loaded:
     """The kernel of a plan on one device. A call with addresses launches it, and does not wait.
 
-    A kernel for all shapes is given with the blocks and the sizes of one.
+    A kernel for all shapes is given with the blocks and the sizes of one, and spare bytes of shared memory.
     """
 
     def __init__(
-        self, plan: Plan, index: int, kernel: str = "", blocks: int = 0, sizes: Sequence[int] = ()
+        self,
+        plan: Plan,
+        index: int,
+        kernel: str = "",
+        blocks: int = 0,
+        sizes: Sequence[int] = (),
+        spare: int = 0,
     ) -> None:
         driver = self._driver = devices.driver()
         self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
@@ -61,7 +67,7 @@ class Loaded:
         self._blocks, self._threads, shared = plan.launch
         self._blocks, self._sizes = blocks or self._blocks, tuple(sizes)
         self._free: list[tuple[Any, int]] = [] if sizes else _FREE
-        self._shared = shared if shared > STATIC else 0
+        self._shared = (shared if shared > STATIC else 0) + spare
         self._function = None
         if self._bulk is None:
             self._function = self._loaded(kernel or plan.kernel, NAME, self._shared)
@@ -220,7 +226,7 @@ def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple
     driver = devices.driver()
     module = _module(text, name, arch, index)
     (function,) = _checked(driver.cuModuleGetFunction(module, name.encode()))
-    if shared > STATIC:
+    if shared:
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         _checked(driver.cuFuncSetAttribute(function, attribute, shared))
     return 0, function

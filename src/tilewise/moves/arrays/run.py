@@ -330,7 +330,8 @@ class _OfShape(Bound):
             return super()._prepared(device, aligned)
         plan = replace(self.plan, chosen=shapes.way)
         sizes = [self._values[own] for own in shapes.names]
-        made = Loaded(plan, device, shapes.kernel, shapes.blocks_of(self._values), sizes)
+        blocks, spare = shapes.blocks_of(self._values), shapes.spare_of(self.plan)
+        made = Loaded(plan, device, shapes.kernel, blocks, sizes, spare)
         self._ready[device, aligned] = made
         return made
 
