@@ -6,13 +6,30 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from tests.names.questions import NAMES, drawn
 
-from tilewise import LayoutError, S, at, banks, info, name, parse, same, say, show, table, vector
+from tilewise import (
+    LayoutError,
+    NotDecided,
+    S,
+    Swizzle,
+    at,
+    banks,
+    info,
+    name,
+    parse,
+    same,
+    say,
+    show,
+    table,
+    vector,
+)
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import named, valued
+from tilewise.core.vectors import ZERO
 from tilewise.notation import from_json, to_cute, to_json
 from tilewise.notation.dialects import DIALECTS
 from tilewise.notation.dialects.array import names_in
@@ -155,12 +172,14 @@ def test_documents_with_names_come_back(times) -> None:
 
 def test_cute_reads_what_it_is_said(times) -> None:
     said = 0
-    for layout in layouts_with_names(times(400)):
+    plain = [replace(own, offset=ZERO) for own in layouts_with_names(times(400))]
+    offset = name("K") * 64
+    for layout in [*plain, *(Swizzle(3, 3, 3) @ (own + offset) for own in plain)]:
         try:
             text = to_cute(layout)
         except LayoutError:
             continue
-        again = parse(text, let={own: name(own) for own in NAMES})
+        again = parse(text, let={own: name(own) for own in (*NAMES, "K")})
         assert again.in_order("row") == layout, text
         said += 1
     assert said > times(50)
@@ -227,3 +246,42 @@ def test_answers_of_no_form_are_refused(said: dict[str, object]) -> None:
     with pytest.raises(LayoutError) as error:
         info(json.dumps({"schema": 1, "op": "compose", "result": "S[8 : 1]", **said}))
     assert error.value.code in ("TW002", "TW108")
+
+
+OPEN = {
+    "schema": 1,
+    "op": "compose",
+    "result": "S[M : 1]",
+    "if": "M >= 8",
+    "values": {"M": 1},
+    "otherwise": {"reason": "B names index 9"},
+    "open": {"if": "M <= 7 and M >= 2", "reasons": ["not decided within the bound"]},
+    "where": ["M"],
+}
+
+
+def test_what_was_not_decided_stays_so_in_the_next_answer() -> None:
+    found = same(json.dumps(OPEN), "S[M : 1]", where="M")
+    assert found.contents["if"] == "M >= 8"
+    assert found.contents["open"]["reasons"] == ["not decided within the bound"]
+    with pytest.raises(NotDecided, match="not decided within the bound"):
+        info(json.dumps(OPEN), let={"M": 3})
+    with pytest.raises(LayoutError, match="it is no for M = 1: B names index 9"):
+        info(json.dumps(OPEN), let={"M": 1})
+    cases = [{"if": "M == 4", "op": "compose", "result": "S[4 : 1]"}]
+    cases += [{"if": "M >= 5", "answer": None, "reason": "a bound"}]
+    with pytest.raises(NotDecided, match="a bound"):
+        info(json.dumps({"schema": 1, "cases": cases, "where": ["M >= 4"]}), let={"M": 6})
+
+
+def test_sizes_of_two_texts_have_names_of_their_own() -> None:
+    one = json.dumps(algebra("canonical", ["(?,64):(?,1)"], where="d0 >= 2, d1 >= 65").data())
+    assert same(one, "(?,64):(?,1)", where="d0 >= 2, d1 >= 65").contents["if"] == "d0 == d2 and d1 == d3"
+
+
+def test_facts_with_a_name_that_divides_come_back() -> None:
+    said = say("S[(M, N) : (N, 1)]", as_="json", where="M*N <= 4096, M % N == 0, N >= 2").text
+    assert json.loads(said)["where"] == ["M % N == 0", "N >= 2"]
+    assert at(said, (1, 1), let={"M": 8, "N": 4}).places == (S[(8, 4) : (4, 1)].place(1, 1),)
+    with pytest.raises(LayoutError, match="M % N == 0"):
+        at(said, (1, 1), let={"M": 9, "N": 4})

@@ -296,7 +296,9 @@ class Words:
             if piece.data == "cute_swizzle":
                 swizzles.append(self.cute_swizzle(piece))
             elif piece.data == "base":
-                offset += self.cute_number(piece.children[0])
+                (start,) = piece.children
+                inside = isinstance(start, Token)
+                offset += self.sum_of(start[1:-1]) if inside else self.cute_number(start)
             else:
                 swizzles = self.pointer(piece, swizzles)
         extents, strides = self.cute_shape(shape), self.cute_steps(steps)

@@ -672,9 +672,13 @@ class NameFacts:
         return list(dict.fromkeys(found))
 
     def spelled(self, names: Iterable[str]) -> list[str]:
-        """Return the facts about some names alone as texts, after the names without any."""
+        """Return the facts about some names alone as texts, after the names without any.
+
+        Facts about quotients by names are left out: no text of theirs is read.
+        """
         wanted = {*names}
-        said = [(fact, truth) for fact, truth in self.said if fact.names <= wanted]
+        said = [(_as_rest(fact), truth) for fact, truth in self.said if fact.names <= wanted]
+        said = [(fact, truth) for fact, truth in said if not _divides_by_names(fact)]
         alone = wanted.difference(*(fact.names for fact, _ in said))
         return [*sorted(alone), *(fact.text(truth) for fact, truth in said)]
 
@@ -785,6 +789,20 @@ def with_all(known: NameFacts, condition: Condition) -> NameFacts:
 
 def replace_bounds(known: NameFacts, own: Symbol, ends: Bounds) -> NameFacts:
     return known._changed(bounds={**known.bounds, own: ends})
+
+
+def _as_rest(condition: Condition) -> Condition:
+    """Return M % N == 0 for M == floordiv(M, N)*N, and any other condition as it is."""
+    for atom in lifted(condition.over).floors if condition.kind == "==" else ():
+        rest = atom.over - atom.by * Polynomial({(atom,): 1})
+        if is_same(condition.over, rest) or is_same(condition.over, -rest):
+            return Condition("%", atom.over, atom.by)
+    return condition
+
+
+def _divides_by_names(condition: Condition) -> bool:
+    atoms = (*lifted(condition.over).atoms, *lifted(condition.by).atoms)
+    return any(isinstance(atom, Quotient) and not isinstance(atom.by, int) for atom in atoms)
 
 
 def in_names(condition: Condition) -> Condition:

@@ -88,7 +88,8 @@ def cute_text(layout: Layout, strict: bool = True) -> str:
     is_lone = layout.has_names and len(strides) == 1  # of which parentheses tell the ends
     text = f"({extents}):({steps})" if is_lone and extents[0] != "(" else f"{extents}:{steps}"
     if layout.swizzles or layout.offset:
-        text = f"{layout.offset['m']} o {text}"
+        offset = layout.offset["m"]
+        text = f"{offset if isinstance(offset, int) else f'({offset})'} o {text}"
     return "".join([f"Sw<{sw.bits},{sw.base},{sw.shift}> o " for sw in layout.swizzles]) + text
 
 

@@ -97,8 +97,9 @@ def looks_like_cute(text: str) -> bool:
     return re.match(_BEGINS, text.lstrip()) is not None and re.search(_OTHERS, text) is None
 
 
-def named_sizes(text: str, before: int = 0) -> tuple[str, list[str]]:
-    """Return a text of CuTe with names for its dynamic values, and the facts about them.
+def named_sizes(text: str, before: int = 0, others: str = "") -> tuple[str, list[str]]:
+    """Return a text of CuTe with names for its dynamic values, and the facts about them; names in other
+    texts are theirs.
 
     >>> named_sizes("(?,64):(?{i64 div=8},1)")
     ('(d0,64):(d1,1)', ['d0 <= 2147483647', 'd1 % 8 == 0'])
@@ -106,7 +107,8 @@ def named_sizes(text: str, before: int = 0) -> tuple[str, list[str]]:
     if not (looks_like_cute(text) or re.match(rf"\s*(?:{CUTE})", text)):
         return text, []
     facts: list[str] = []
-    free = (f"d{number}" for number in count(before) if not re.search(rf"\bd{number}\b", text))
+    taken = {*re.findall(r"\bd\d+\b", f"{text} {others}")}
+    free = (name for name in map("d{}".format, count(before)) if name not in taken)
 
     def named(found: re.Match[str]) -> str:
         name, said = next(free), found[1] or ""

@@ -16,8 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tilewise.core.errors import LayoutError, printable
 from tilewise.core.known import NOTHING, NameFacts
-from tilewise.core.polynomials import Condition, facts_now, is_named, named, outside, replaced, truth_of
-from tilewise.notation.tokens import END, NAME, NUMBER, Token
+from tilewise.core.polynomials import (
+    Condition,
+    LeftOpen,
+    Stuck,
+    facts_now,
+    is_named,
+    named,
+    truth_of,
+)
+from tilewise.notation.tokens import END, NAME, NUMBER, Span, Token
 from tilewise.notation.trees import Names, NumberCursor
 
 TYPE_CHECKING = False
@@ -50,14 +58,14 @@ def read_facts(text: str, known: NameFacts = NOTHING) -> NameFacts:
     >>> known.names
     ('M', 'lda', 'N')
     """
-    reader = _Reader(_of_calls(_of_triton(text)))
+    reader = _Reader(text, _AnyName())
     while True:
-        known = reader.fact(known)
-        if reader.next.kind == END:
+        comparisons, names = reader.fact()
+        known = known.with_names(*names)
+        for condition, truth, span in comparisons:
+            known = reader.with_fact(known, condition, truth, span)
+        if not reader.goes_on():
             return known
-        if not (reader.accept(",") or reader.accept("and")):
-            hint = "facts have commas between them: 'M % 64 == 0, lda >= N'"
-            raise reader.error("TW004", f"expected a comparison, found {reader.next}", hint=hint)
 
 
 def open_facts(where: Iterable[str], let: Mapping[str, int]) -> list[str]:
@@ -70,17 +78,18 @@ def open_facts(where: Iterable[str], let: Mapping[str, int]) -> list[str]:
     """
     found = []
     for text in where:
-        known = _alone(text)
-        is_known = {*known.names} <= let.keys()
-        for fact, truth in known.said if is_known else ():
-            now = facts_now(()).truth_of(_with_values(fact, let))
-            if now is (not truth):
+        known: list[bool | None] = [None]
+        if {*_Reader(text, let).words} <= let.keys():
+            try:
+                here = facts_now(())
+                known = [here.truth_of(fact) is truth or None for fact, truth in _comparisons(text, let)]
+                never = [here.truth_of(fact) is (not truth) for fact, truth in _comparisons(text, let)]
+            except (LeftOpen, Stuck):  # a quotient by a name that may be 0
+                known, never = [None], []
+            if any(never):
                 hint = "leave out the values, or the facts, that contradict it"
-                raise LayoutError(
-                    "TW007", f"it says {fact.text(truth)}, and this is never so here", hint=hint
-                )
-            is_known = is_known and now is truth
-        if not is_known:
+                raise LayoutError("TW007", f"it says {text}, and this is never so here", hint=hint)
+        if None in known:
             found.append(text)
     return found
 
@@ -94,27 +103,19 @@ def is_so(text: str, let: Mapping[str, int]) -> bool:
     (True, False)
     """
     return any(
-        all(
-            truth_of(now.kind, now.over, now.by) is truth
-            for fact, truth in _alone(one).said
-            for now in [_with_values(fact, let)]
-        )
+        all(truth_of(fact.kind, fact.over, fact.by) is truth for fact, truth in _comparisons(one, let))
         for one in text.split(" or ")
     )
 
 
-def _alone(text: str) -> NameFacts:
-    """Return the facts of a text, which is about no case at hand."""
-    with outside():
-        return read_facts(text)
-
-
-def _with_values(fact: Condition, let: Mapping[str, int]) -> Condition:
-    for name in fact.names - let.keys():
-        hint = f"give it one, --let {name}=64, or name it: --where {name}"
-        raise LayoutError("TW007", f"'{name}' has no value", hint=hint)
-    over, by = (replaced(part, lambda own: let[own.name]) for part in (fact.over, fact.by))
-    return Condition(fact.kind, over, by)
+def _comparisons(text: str, let: Mapping[str, int]) -> Iterator[tuple[Condition, bool]]:
+    """Yield the facts of a text for values of its names, each with its truth."""
+    reader = _Reader(text, let)
+    while True:
+        for condition, truth, _ in reader.fact()[0]:
+            yield condition, truth
+        if not reader.goes_on():
+            return
 
 
 _ARGUMENT = re.compile(r"%(\w+)\s*:\s*i(32|64)\b\s*(\{[^{}]*\})?")
@@ -179,23 +180,36 @@ def _scan(source: str) -> Iterator[Token]:
 class _Reader(NumberCursor):
     """One text of facts."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text, Names(_AnyName(), frozenset()), _scan)
+    def __init__(self, text: str, values: Mapping[str, int]) -> None:
+        super().__init__(_of_calls(_of_triton(text)), Names(values, frozenset()), _scan)
+        self.has_values = not isinstance(values, _AnyName)
 
-    def fact(self, known: NameFacts) -> NameFacts:
-        """Take a fact, and return what is known with it."""
+    def fact(self) -> tuple[list[tuple[Condition, bool, Span]], list[str]]:
+        """Take a fact: its comparisons, each with its truth and its place, and its names."""
         start = self.next
         sides, signs = [self.side()], []
         while sign := self.sign():
             signs.append(sign)
             sides.append(self.side())
-        known = known.with_names(*self._names(start))
-        for one, sign, other in zip(sides, signs, sides[1:], strict=False):
-            known = self._with(known, one, sign, other, start)
         if not signs and not (start.kind == NAME and self.behind is start):
             hint = "such as 'M % 64 == 0', 'lda >= N', or a name alone"
             raise self.error("TW004", "a fact compares two numbers", self.since(start), hint)
-        return known
+        span = self.since(start)
+        pairs = zip(sides, signs, sides[1:], strict=False)
+        return [(*self._compared(*pair, span), span) for pair in pairs], self._names(start)
+
+    def divides(self, by: int) -> bool:
+        """Return True for a name as well: that it is no 0 may be another fact."""
+        return is_named(by) or by > 0
+
+    def goes_on(self) -> bool:
+        """Take the comma behind a fact; return False at the end."""
+        if self.next.kind == END:
+            return False
+        if not (self.accept(",") or self.accept("and")):
+            hint = "facts have commas between them: 'M % 64 == 0, lda >= N'"
+            raise self.error("TW004", f"expected a comparison, found {self.next}", hint=hint)
+        return True
 
     def side(self) -> tuple[Quantity, Quantity | None]:
         """Take a number, or `a % b` as both: a product, and what divides it."""
@@ -216,32 +230,33 @@ class _Reader(NumberCursor):
         found = self.accept(*_COMPARISONS)
         return found.text if found else ""
 
-    def _with(
+    def _compared(
         self,
-        known: NameFacts,
         one: tuple[Quantity, Quantity | None],
         sign: str,
         other: tuple[Quantity, Quantity | None],
-        start: Token,
-    ) -> NameFacts:
+        span: Span,
+    ) -> tuple[Condition, bool]:
+        """Return the condition of two sides, and its truth."""
         (left, by), (right, under) = one, other
-        span = self.since(start)
         if under is not None or (by is not None and (sign not in ("==", "!=") or not isinstance(right, int))):
             raise self.error(
                 "TW004", "a rest stands on the left, beside a number", span, "such as M % 64 == 0"
             )
-        if isinstance(by, int) and (by < 1 or not 0 <= right < by):
+        if isinstance(by, int) and (by < 1 or not 0 <= right < by) and not self.has_values:
             reason = (
                 f"a rest of a division by {by} is never {right}" if by > 0 else f"{by} divides nothing here"
             )
             raise self.error("TW007", reason, span, "rests go from 0 to the divisor - 1")
         if by is not None:
-            condition, truth = Condition("%", left - right, by), sign == "=="
-        elif sign in ("==", "!="):
-            condition, truth = Condition("==", left - right), sign == "=="
-        else:
-            apart = left - right if sign in (">", ">=") else right - left
-            condition, truth = Condition(">=", apart - (sign in ("<", ">"))), True
+            return Condition("%", left - right, by), sign == "=="
+        if sign in ("==", "!="):
+            return Condition("==", left - right), sign == "=="
+        apart = left - right if sign in (">", ">=") else right - left
+        return Condition(">=", apart - (sign in ("<", ">"))), True
+
+    def with_fact(self, known: NameFacts, condition: Condition, truth: bool, span: Span) -> NameFacts:
+        """Return what is known with one more fact."""
         if not (is_named(condition.over) or is_named(condition.by)):
             if condition.holds({}) is truth:
                 return known
@@ -251,8 +266,13 @@ class _Reader(NumberCursor):
             raise self.error("TW007", "no values fit this fact beside those before it", span)
         return found
 
-    def _names(self, start: Token) -> list[str]:
-        """Return the names in the tokens of the fact taken last."""
+    @property
+    def words(self) -> list[str]:
+        """Return the names in the text."""
+        return self._names(self.tokens[0], len(self.tokens))
+
+    def _names(self, start: Token, end: int = 0) -> list[str]:
+        """Return the names in the tokens from a first one to the next, or to an end."""
         first = self.tokens.index(start)
-        words = [token.text for token in self.tokens[first : self.at] if token.kind == NAME]
+        words = [token.text for token in self.tokens[first : end or self.at] if token.kind == NAME]
         return [word for word in dict.fromkeys(words) if word not in ("ceildiv", "floordiv", "and")]

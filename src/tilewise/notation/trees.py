@@ -237,6 +237,8 @@ class NumberCursor(Cursor):
     def quotient(self, value: int, by: int, span: Span) -> int:
         """Return an exact quotient."""
         if is_named(value) or is_named(by):
+            if not is_named(by) and by == 0:
+                raise self.error("TW101", "division by 0", span, "only exact quotients are numbers here")
             if not whole(value, by):
                 hint = "ceildiv(a, b) and floordiv(a, b) round"
                 raise self.error("TW101", f"{value} // {by} leaves a rest", span, hint)
@@ -283,9 +285,13 @@ class NumberCursor(Cursor):
             self.expect(",", opened, f"{word.text} takes two numbers")
             by = self.number()
         self.expect(")", opened)
-        if not positive(by):
+        if not self.divides(by):
             raise self.error("TW101", f"{by} divides nothing here", self.since(word), "take 1 or more")
         return floor_of(over + by - 1 if word.text == "ceildiv" else over, by)  # type: ignore[return-value]
+
+    def divides(self, by: int) -> bool:
+        """Return True if numbers may be divided by this one."""
+        return positive(by)
 
     def no_number(self, token: Token) -> LayoutError:
         """Return the refusal of a token where a number belongs."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from tilewise.core.cases import MOST_TOLD, Case, cases, condition_text, conditions
-from tilewise.core.errors import NotDecided, Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.known import NameFacts, known_of
 from tilewise.core.layout import Layout
 from tilewise.core.polynomials import Effort, Polynomial, given
@@ -17,7 +17,7 @@ from tilewise.questions.report import NamesWanted, Report, as_json, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from typing import Any, TypeAlias, TypeGuard
 
     _Answered: TypeAlias = tuple[Report, list[Case]]
     """A report, and the cases that have it."""
@@ -74,6 +74,9 @@ def _report(found: Sequence[Case]) -> Report:
     """Return the report of all cases."""
     if len(found) == 1 and found[0].error is not None and found[0].example is None:
         raise found[0].error
+    misused = [case.error for case in found if _is_misuse(case.error)]
+    if len(misused) == len(found) and len({str(error) for error in misused}) == 1:
+        raise misused[0]
     groups = _joined([(_answer_of(case), [case]) for case in found])
     groups = [(_shown_to_be(report, members), members) for report, members in groups]
     answers = {report.answer for report, _ in groups}
@@ -84,6 +87,11 @@ def _report(found: Sequence[Case]) -> Report:
         return groups[0][0]
     answer = None if None in answers else answers.pop()
     return Report({"cases": _fields(found, groups)}, "\n".join(_lines(found, groups)), answer)
+
+
+def _is_misuse(error: LayoutError | None) -> TypeGuard[LayoutError]:
+    """Return True for an error that is no answer."""
+    return error is not None and not isinstance(error, Refused | NotDecided)
 
 
 def _no(groups: Sequence[_Answered]) -> tuple[dict[str, int], Report] | None:

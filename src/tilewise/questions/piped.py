@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.questions.report import ask_for
 
 TYPE_CHECKING = False
@@ -29,7 +29,17 @@ def result_in(text: str, let: Mapping[str, int]) -> str:
     >>> result_in('{"schema": 1, "shape": [2, 2], "axes": ["m"], "places": [[[0]], [[1]], [[2]], [[3]]]}', {})
     '[[0, 1], [2, 3]]'
     """
-    answer = _at_hand(_answer_in(text), let)
+    try:
+        return _result_in(text, let)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        if isinstance(error, LayoutError):
+            raise
+        raise LayoutError("TW108", f"an answer in JSON that does not hold together: {error!r}") from None
+
+
+def _result_in(text: str, let: Mapping[str, int]) -> str:
+    whole = _answer_in(text)
+    answer = _at_hand(whole, let)
     if "op" in answer and "result" in answer:
         return _result(answer, let)
     for name in ("layout", "tile"):
@@ -37,7 +47,9 @@ def result_in(text: str, let: Mapping[str, int]) -> str:
             return _written(answer[name], answer, let)
     if answer.get("legal") is False and answer.get("nearest"):
         return str(answer["nearest"][0]["layout"])
-    return json.dumps(_table(answer)) if answer.keys() >= {"shape", "axes", "places"} else text
+    if answer.keys() >= {"shape", "axes", "places"}:
+        return json.dumps(_table(answer))
+    return text if answer is whole else json.dumps({"schema": 1, **answer})
 
 
 def told_in(text: str) -> dict[str, str]:
@@ -71,25 +83,43 @@ def _answer_in(text: str) -> dict[str, Any]:
 
 
 def _at_hand(answer: Mapping[str, Any], let: Mapping[str, int]) -> Mapping[str, Any]:
-    """Return the answer for the values of names; ask for names without values, and for facts about them."""
+    """Return the answer for the values of names; ask for names without values, and for facts about them.
+
+    not decided  TW303 an answer that was not decided for these values
+    """
     if "where" in answer:
         from tilewise.notation.document import where_of
 
         ask_for(where_of(answer), let)
-    if "if" not in answer and "cases" not in answer:
-        return answer
+    if answer.keys().isdisjoint(("if", "cases", "values")):
+        return _decided(answer)
     from tilewise.notation.facts import is_so
 
-    cases: list[Mapping[str, Any]] = answer.get("cases", [answer])
+    def holds(case: Mapping[str, Any]) -> bool:
+        return case["if"] == "else" or is_so(case["if"], let)
+
+    cases: list[Mapping[str, Any]] = answer.get("cases", [answer] if "if" in answer else [])
     if not (isinstance(cases, list) and all(map(_has_condition, cases))):
         raise LayoutError("TW108", "an answer by cases has a list of them, each with its condition")
     for case in cases:
-        if case["if"] == "else" or is_so(case["if"], let):
-            return case
+        if holds(case):
+            return _decided(case)
+    left = answer.get("open")
+    if left and holds(left):
+        raise NotDecided("; ".join(map(str, left["reasons"])), hint="say more about the names")
+    values = ", ".join(f"{name} = {value}" for name, value in answer.get("values", {}).items())
     reason = answer.get("otherwise", {}).get("reason")
-    raise LayoutError(
-        "TW108", "the answer holds no layout for these values" + (f": {reason}" if reason else "")
-    )
+    such = f"; it is no for {values}" * bool(values) + f": {reason}" * bool(reason)
+    raise LayoutError("TW108", f"the answer holds no layout for these values{such}")
+
+
+def _decided(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer, or raise that it was not decided, or was an error."""
+    if "answer" in answer and answer["answer"] is None:
+        raise NotDecided(str(answer.get("reason", "not decided")), hint="say more about the names")
+    if isinstance(answer.get("error"), dict):
+        raise LayoutError("TW108", f"the answer is an error: {answer['error'].get('message')}")
+    return answer
 
 
 def _has_condition(case: Any) -> bool:

@@ -130,8 +130,8 @@ def ask_for(where: Sequence[str], let: Mapping[str, int]) -> None:
     if where:
         from tilewise.notation.facts import open_facts
 
-        if facts := open_facts(where, let):
-            raise NamesWanted(facts)
+        if open_facts(where, let):
+            raise NamesWanted(where)
 
 
 def refused(

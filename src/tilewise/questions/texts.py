@@ -167,7 +167,7 @@ class Texts:
         key = len(self._texts), text  # two tensors have sizes of their own
         if key not in self._named:
             before = sum(own.count("?") for _, own in self._named)
-            self._named[key], facts = named_sizes(text, before)
+            self._named[key], facts = named_sizes(text, before, " ".join(self._texts))
             if not all(fact.split()[0] in self.let for fact in facts):
                 raise NamesWanted(facts)
             if facts:

@@ -104,7 +104,12 @@ class CuteParser(NumberCursor):
         offset = self.first_value(opened is not None and not self.pointed.space)
         swizzles = self.pointer(self.swizzles())
         signed = self.next.text == "-"
-        if self.next.text != "(" and self.ahead(1 + signed).text in _O:
+        if self.opens_sum:
+            opened_sum = self.expect("(")
+            offset = offset + as_vector(self.number())
+            self.expect(")", opened_sum)
+            self.compose()
+        elif self.next.text != "(" and self.ahead(1 + signed).text in _O:
             offset = offset + as_vector(self.factor())
             self.compose()
         plain = self.plain()
@@ -113,6 +118,17 @@ class CuteParser(NumberCursor):
         hint = "copies and offsets are added to S[...]" if self.next.text == "+" else ""
         self.expect_end("the layout", hint)
         return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
+
+    @property
+    def opens_sum(self) -> bool:
+        """Return True if an offset with names is ahead, in parentheses: `(8*M + 3) o`."""
+        depth, names = 0, False
+        for at, token in enumerate(self.tokens[self.at :]):
+            depth += {"(": 1, ")": -1}.get(token.text, 0)
+            names |= token.kind == NAME and token.text[0] != "_"
+            if not depth:
+                return names and at > 0 and self.ahead(at + 1).text in _O
+        return False
 
     def opened(self) -> Token | None:
         """Take the bracket of `tensor<`, `tensor(` or `Tensor<`, which the DSL prints around a tensor."""
