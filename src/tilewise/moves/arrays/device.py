@@ -41,10 +41,15 @@ def _arguments(*values: int) -> tuple[Any, int]:
     return cells, first + 8 * count
 
 
+HOPPER = (9, 0)
+"""The capability of the GPU on which launches with spare shared memory were measured."""
+
+
 class Loaded:
     """The kernel of a plan on one device. A call with addresses launches it, and does not wait.
 
-    A kernel for all shapes is given with the blocks and the sizes of one, and spare bytes of shared memory.
+    A kernel for all shapes is given with the blocks and the sizes of one, and with bytes of shared memory to
+    spare, which a launch on Hopper takes.
     """
 
     def __init__(
@@ -58,7 +63,8 @@ class Loaded:
     ) -> None:
         driver = self._driver = devices.driver()
         self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
-        self._index, self._arch = index, gpu_of(index).arch
+        gpu = gpu_of(index)
+        self._index, self._arch = index, gpu.arch
         self._context = devices.context(index)
         self._element = plan.fill
         self.fills, self.fills_apart = plan.fills, plan.fills_apart
@@ -67,7 +73,7 @@ class Loaded:
         self._blocks, self._threads, shared = plan.launch
         self._blocks, self._sizes = blocks or self._blocks, tuple(sizes)
         self._free: list[tuple[Any, int]] = [] if sizes else _FREE
-        self._shared = (shared if shared > STATIC else 0) + spare
+        self._shared = (shared if shared > STATIC else 0) + (spare if gpu.capability == HOPPER else 0)
         self._function = None
         if self._bulk is None:
             self._function = self._loaded(kernel or plan.kernel, NAME, self._shared)
