@@ -55,7 +55,8 @@ def classes() -> Iterator[Class]:
     yield Class("M x N turned", S[M, N], turned, "bf16", (*SQUARES, (8200, 8216)))
     yield Class("M x N turned", S[M, N], turned, "f32", (*SQUARES, (8200, 8216)))
     yield Class("M x N turned", S[M, N], turned, "f64", ((8192, 8192), (4096, 4096)))
-    yield Class("M x N turned", S[M16, N16], S[(M16, N16) : (1, M16)], "u8", (*SQUARES, (8208, 8224)))
+    bytes_ = (*SQUARES, (8208, 8224), (8208, 8208), (12304, 6176), (8224, 8208))
+    yield Class("M x N turned", S[M16, N16], S[(M16, N16) : (1, M16)], "u8", bytes_)
     shape = B, M, N
     batches = S[shape : (M * N, N, 1)], S[shape : (M * N, 1, M)]
     yield Class("B matrices M x N turned", *batches, "bf16", ((64, 1024, 1024), (8, 4096, 2048)))

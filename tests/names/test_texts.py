@@ -274,6 +274,14 @@ def test_what_was_not_decided_stays_so_in_the_next_answer() -> None:
         info(json.dumps({"schema": 1, "cases": cases, "where": ["M >= 4"]}), let={"M": 6})
 
 
+def test_an_error_of_all_cases_is_an_error() -> None:
+    told = say("S[(M, 8) : (lda, 1)]", where="M >= 1, lda >= 8")
+    with pytest.raises(LayoutError, match="an answer of `say`"):
+        at(json.dumps(told.data()), (1, 1))
+    with pytest.raises(LayoutError, match="TW201"):
+        at("S[(M, 8) : (lda, 1)]", (0, 9), where="M >= 1, lda >= 8")
+
+
 def test_sizes_of_two_texts_have_names_of_their_own() -> None:
     one = json.dumps(algebra("canonical", ["(?,64):(?,1)"], where="d0 >= 2, d1 >= 65").data())
     assert same(one, "(?,64):(?,1)", where="d0 >= 2, d1 >= 65").contents["if"] == "d0 == d2 and d1 == d3"

@@ -98,8 +98,9 @@ def looks_like_cute(text: str) -> bool:
 
 
 def named_sizes(text: str, before: int = 0, others: str = "") -> tuple[str, list[str]]:
-    """Return a text of CuTe with names for its dynamic values, and the facts about them; names in other
-    texts are theirs.
+    """Return a text of CuTe with names for its dynamic values, and the facts about them.
+
+    The first names are `before` further, and none of them is in other texts.
 
     >>> named_sizes("(?,64):(?{i64 div=8},1)")
     ('(d0,64):(d1,1)', ['d0 <= 2147483647', 'd1 % 8 == 0'])

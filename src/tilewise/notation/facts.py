@@ -78,20 +78,25 @@ def open_facts(where: Iterable[str], let: Mapping[str, int]) -> list[str]:
     """
     found = []
     for text in where:
-        known: list[bool | None] = [None]
-        if {*_Reader(text, let).words} <= let.keys():
-            try:
-                here = facts_now(())
-                known = [here.truth_of(fact) is truth or None for fact, truth in _comparisons(text, let)]
-                never = [here.truth_of(fact) is (not truth) for fact, truth in _comparisons(text, let)]
-            except (LeftOpen, Stuck):  # a quotient by a name that may be 0
-                known, never = [None], []
-            if any(never):
-                hint = "leave out the values, or the facts, that contradict it"
-                raise LayoutError("TW007", f"it says {text}, and this is never so here", hint=hint)
-        if None in known:
+        truths = _truths(text, let)
+        if False in truths:
+            hint = "leave out the values, or the facts, that contradict it"
+            raise LayoutError("TW007", f"it says {text}, and this is never so here", hint=hint)
+        if None in truths:
             found.append(text)
     return found
+
+
+def _truths(text: str, let: Mapping[str, int]) -> list[bool | None]:
+    """Return the truth of each fact of a text for values of its names, None for an open one."""
+    if not {*_Reader(text, let).words} <= let.keys():
+        return [None]
+    here = facts_now(())
+    try:
+        found = [(here.truth_of(fact), wanted) for fact, wanted in _comparisons(text, let)]
+    except (LeftOpen, Stuck):  # a quotient by a name that may be 0
+        return [None]
+    return [None if truth is None else truth is wanted for truth, wanted in found]
 
 
 def is_so(text: str, let: Mapping[str, int]) -> bool:
